@@ -1,0 +1,1 @@
+"""The database in SQL: migrations, views, functions, roles. No Python lives here."""
