@@ -1,0 +1,1 @@
+"""How good boundaries and summaries are, as figures which anyone can produce again: `make quality`."""
