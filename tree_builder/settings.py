@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -229,7 +230,7 @@ def _checked(name: str, value: Any) -> Any:
     if name == "prices":
         return _prices(value)
     hint = _HINTS[name]
-    options = [hint] if get_origin(hint) is Literal else [t for t in (get_args(hint) or (hint,))]
+    options = [hint] if get_origin(hint) is Literal else list(get_args(hint) or (hint,))
     if value is None or (isinstance(value, str) and value == "" and type(None) in options):
         if type(None) in options:
             return None
@@ -264,7 +265,7 @@ def _converted(name: str, value: Any, kind: type) -> Any:
             number = kind(value)
         except (TypeError, ValueError):
             number = None
-        if number is not None and (not isinstance(value, float) or number == value) and number == number:
+        if number is not None and not math.isnan(number) and (not isinstance(value, float) or number == value):
             return number
     elif kind is Path and isinstance(value, str | Path):
         return Path(value).expanduser()
