@@ -124,9 +124,17 @@ create table tree_builder.memo (
     output_tokens integer not null default 0,
     cost_usd double precision not null default 0,
     run_id bigint,
-    used_run bigint,
     created_at timestamptz not null default now()
 );
-create index memo_used_idx on tree_builder.memo (used_run);
 comment on table tree_builder.memo is
-'A model''s kept answer to one exact request: cache, log to resume from, and ledger. used_run: the last run which used it.';
+'A model''s kept answer to one exact request: cache, log to resume from, and ledger.';
+
+create table tree_builder.memo_uses (
+    corpus_id integer not null references tree_builder.corpora (corpus_id) on delete cascade,
+    place text collate "C" not null,
+    run_id bigint not null,
+    request_keys bytea [] not null,
+    primary key (corpus_id, place, run_id)
+);
+comment on table tree_builder.memo_uses is
+'Which kept answers the tree of a document or directory was grown with, by the run which grew it; pruning spares them.';
