@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,8 @@ def json_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def files(folder: Path, room: str, pattern: str) -> list[Path]:
-    """List the files below folder/room which match the pattern, upper or lower case, in path order."""
-    return sorted(p for p in (folder / room).rglob("*") if p.is_file() and p.match(pattern, case_sensitive=False))
+    """List the files below folder/room which match the pattern, whatever their case, in path order."""
+    return sorted(p for p in (folder / room).rglob("*") if fnmatch(p.name.lower(), pattern) and p.is_file())
 
 
 def load_meetings(folder: Path) -> list[Segmented]:
