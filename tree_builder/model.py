@@ -274,3 +274,56 @@ class Summary:
 
     content: str
     flags: tuple[str, ...] = ()
+
+
+# --- store -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedNode:
+    """A node with its place in a corpus: a row to be. `parent_id` of a top is set when the directory above has grown."""
+
+    node_id: uuid.UUID
+    node_type: NodeType
+    level: int
+    position: int
+    parent_id: uuid.UUID | None
+    doc_path: str | None
+    dir_path: str
+    content: str
+    text_id: uuid.UUID
+    body: bytes
+    char_start: int | None
+    char_end: int | None
+    page_start: int | None
+    page_end: int | None
+    overlap: int
+    flags: tuple[str, ...]
+    decisions: tuple[Decision, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDocument:
+    """A source file as the last run left it; see the columns of the table `documents`."""
+
+    doc_path: str
+    status: DocumentStatus
+    reason: str
+    stale: bool
+    size_bytes: int
+    mtime_ns: int
+    content_hash: bytes | None
+    grown_hash: bytes | None
+    recipe: bytes | None
+    title: str | None = None
+    language: str | None = None
+    n_pages: int = 0
+    n_chars: int = 0
+    n_chunks: int = 0
+    outline: tuple[OutlineEntry, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def has_tree(self) -> bool:
+        """Whether the published tree holds this document, be it an older state of it."""
+        return self.grown_hash is not None
