@@ -14,7 +14,12 @@ from tree_builder.paths import encode_name, open_below
 SUFFIXES = (".pdf", ".txt", ".md")
 """What becomes a document, in any case of letters."""
 
-_KINDS = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
+_KINDS = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 
 def scan(folder: Path, *, follow_symlinks: bool = False, max_file_mb: int) -> list[SourceFile]:
@@ -31,7 +36,9 @@ def scan(folder: Path, *, follow_symlinks: bool = False, max_file_mb: int) -> li
     try:
         root_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise ConfigError(f"{folder} cannot be scanned: {error.strerror}; name a folder of documents", folder=str(folder)) from error
+        raise ConfigError(
+            f"{folder} cannot be scanned: {error.strerror}; name a folder of documents", folder=str(folder)
+        ) from error
     try:
         found = list(_Walk(root_fd, follow_symlinks, max_file_mb * 1_000_000).files())
     finally:

@@ -1,0 +1,61 @@
+"""One file's bytes to its text, whatever the format."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from tree_builder.errors import UnreadableDocument
+from tree_builder.model import DocumentStatus, ReadText
+from tree_builder.read.pdf import read_pdf
+from tree_builder.read.plain import read_plain
+
+VERSION = 1
+"""Raised whenever the same bytes would be read differently."""
+
+_LEAST_ALNUM = 20  # letters and digits a page; scans gave 40 line breaks for 6 pages
+MAX_CHARS = 64_000_000
+
+
+def read_bytes(data: bytes, name: str) -> ReadText:
+    """Read a document's text. `name` tells the format, and the title where the file itself has none.
+
+    Raises:
+        UnreadableDocument: with `status` (empty, encrypted, malformed, too_large, unsupported) and the reason as message.
+    """
+    suffix = PurePosixPath(name).suffix.lower()
+    if not data:
+        raise UnreadableDocument("the file has no bytes", status=DocumentStatus.EMPTY, doc_path=name)
+    if suffix == ".pdf":
+        read = read_pdf(data, name)
+    elif suffix in (".txt", ".md"):
+        read = read_plain(data, name, markdown=suffix == ".md")
+    else:
+        raise UnreadableDocument(
+            f"{suffix or 'no suffix'}: not a format which can be read", status=DocumentStatus.UNSUPPORTED, doc_path=name
+        )
+    _refuse_empty(read, name)
+    return read
+
+
+def read_file(path: Path) -> ReadText:
+    """Read a document's text from a file, in this very process; see `read_bytes`."""
+    return read_bytes(path.read_bytes(), path.name)
+
+
+def _refuse_empty(read: ReadText, name: str) -> None:
+    pages = len(read.page_starts)
+    if len(read.text) > MAX_CHARS:
+        raise UnreadableDocument(
+            f"{len(read.text)} characters of text, more than {MAX_CHARS}",
+            status=DocumentStatus.TOO_LARGE,
+            doc_path=name,
+        )
+    wanted = _LEAST_ALNUM * pages if name.lower().endswith(".pdf") else 1
+    sample = read.text[: 100 * wanted]
+    if sum(map(str.isalnum, sample)) < wanted:
+        what = (
+            f"{pages} page{'s' * (pages > 1)} with almost no text: perhaps scanned"
+            if name.lower().endswith(".pdf")
+            else "no text"
+        )
+        raise UnreadableDocument(what, status=DocumentStatus.EMPTY, doc_path=name)

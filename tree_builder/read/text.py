@@ -1,0 +1,80 @@
+"""Characters: what may not stay in a text, and words broken at the end of a line."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+HYPHEN = "\ufffe"
+"""What pdfium puts in place of a hyphen and the line break after it."""
+
+_FOREIGN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xa0\xad\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
+    "\ud800-\udfff\ue000-\uf8ff\ufb00-\ufb06\ufdd0-\ufdef\ufeff\ufff0-\ufffd\uffff]"
+)
+_REPLACED = {
+    **dict.fromkeys(map(chr, [0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000, 0x0B]), " "),
+    **dict.fromkeys(["\x0c", "\x0d", "\x85", "\u2028", "\u2029"], "\n"),
+    "\x02": HYPHEN,
+    "\uf0b7": "\u2022",
+    "\uf0a7": "\u2022",
+    "\ufffd": "\ufffd",
+    **{chr(0xFB00 + i): letters for i, letters in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))},
+}
+_JOINERS = "\u200c\u200d"  # part of the spelling in Persian and in Indic scripts
+_LEADERS = re.compile(r"(?: ?[.\u2024\u2025\u2026\u00b7_] ?){5,}")
+_TAIL = re.compile(r"[^\W\d_]+$")
+_HEAD = re.compile(r"[^\W\d_]+")
+
+
+def clean(text: str) -> str:
+    """Give the text as it may be stored: NFC, lines ended by `\\n`, ligatures expanded; control characters,
+    lone surrogates, private and invisible characters gone. `HYPHEN` stays for `join_hyphens`.
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text.isascii() and text.isprintable():
+        return text
+    if _FOREIGN.search(text):
+        text = _FOREIGN.sub(_replacement, text)
+    return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+
+
+def _replacement(match: re.Match[str]) -> str:
+    found = match[0]
+    return found if found in _JOINERS else _REPLACED.get(found, "")
+
+
+def tame_leaders(text: str) -> str:
+    """Shorten the dots which lead to a page number in a table of contents."""
+    return (
+        _LEADERS.sub(" \u2026 ", text)
+        if "..." in text or ". . ." in text or "___" in text or "\u00b7\u00b7\u00b7" in text or "\u2026\u2026" in text
+        else text
+    )
+
+
+def hyphenated_words(text: str) -> frozenset[tuple[str, str]]:
+    """Give the halves around each hyphen inside a line, as (before, after) in small letters."""
+    parts = text.split("-")
+    found: set[tuple[str, str]] = set()
+    for before, after in zip(parts, parts[1:], strict=False):
+        left, right = _TAIL.search(before[-30:]), _HEAD.match(after)
+        if left and right:
+            found.add((left[0].lower(), right[0].lower()))
+    return frozenset(found)
+
+
+def join_hyphens(text: str, known: frozenset[tuple[str, str]]) -> str:
+    """Join the words which `HYPHEN` breaks. The hyphen itself stays before a capital or digit, and in words which
+    carry it elsewhere in the document (`known`, of `hyphenated_words`).
+    """
+    if HYPHEN not in text:
+        return text
+    parts = text.split(HYPHEN)
+    out = [parts[0]]
+    for before, after in zip(parts, parts[1:], strict=False):
+        left, right = _TAIL.search(before[-30:]), _HEAD.match(after)
+        stays = not left or not right or not right[0][0].islower() or (left[0].lower(), right[0].lower()) in known
+        out.append(("-" if stays else "") + after)
+    return "".join(out)
