@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import numpy as np
 
-from . import reference
 from tree_builder.model import NodeType, Summary, Tree
 from tree_builder.protocols import Priority, Verdict, WindowVerdict
+
+from . import reference
 
 Pause = Callable[[str], Awaitable[None]]
 

@@ -6,12 +6,13 @@ import random
 
 import pytest
 
-from . import reference
-from .support import KINDS, Model, Vectors, chunks, contents, leaves, oracle, plain, short_summary
 from tree_builder.errors import BuildError
 from tree_builder.grow import Grower
 from tree_builder.model import NodeType
 from tree_builder.settings import Settings
+
+from . import reference
+from .support import KINDS, Model, Vectors, chunks, contents, leaves, oracle, plain, short_summary
 
 
 async def compare(n: int, kind: str, rules: reference.Rules, rng: random.Random) -> None:
