@@ -217,16 +217,25 @@ async def check_server(connection: Connection) -> None:
         ConfigError: either is older than the oldest which works.
         SchemaOutOfDate: pgvector is not installed in this database.
     """
-    server = connection.info.server_version
-    if server < OLDEST_SERVER * 10000:
-        raise ConfigError(
-            f"the server is PostgreSQL {server // 10000}; {OLDEST_SERVER} or later is needed", server_version=server
-        )
+    check_version(connection)
     cursor = await connection.execute("select extversion from pg_catalog.pg_extension where extname = 'vector'")
     row = await cursor.fetchone()
     if row is None:
         raise SchemaOutOfDate("this database was not set up yet: run `tree-builder build` or `tree-builder db migrate`")
     check_pgvector(row[0])
+
+
+def check_version(connection: Connection) -> None:
+    """Refuse a server below PostgreSQL 15.
+
+    Raises:
+        ConfigError: too old.
+    """
+    server = connection.info.server_version
+    if server < OLDEST_SERVER * 10000:
+        raise ConfigError(
+            f"the server is PostgreSQL {server // 10000}; {OLDEST_SERVER} or later is needed", server_version=server
+        )
 
 
 def check_pgvector(version: str) -> None:
@@ -246,13 +255,17 @@ def check_pgvector(version: str) -> None:
         log.warning("pgvector %s: faults of its HNSW indexes were mended up to 0.8.4; an update is advised", version)
 
 
-async def _configure(connection: Connection) -> None:
-    """Make pgvector's types and operators known, wherever the extension was installed."""
+async def use_vector_schema(connection: Connection) -> None:
+    """Make the search path the schema in which pgvector was installed, wherever that is."""
     await connection.execute(
         "select pg_catalog.set_config('search_path', pg_catalog.quote_ident(n.nspname), false)"
         " from pg_catalog.pg_extension as e inner join pg_catalog.pg_namespace as n on e.extnamespace = n.oid"
         " where e.extname = 'vector'"
     )
+
+
+async def _configure(connection: Connection) -> None:
+    await use_vector_schema(connection)
     await register_vector_async(connection)
 
 

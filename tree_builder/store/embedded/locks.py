@@ -1,0 +1,87 @@
+"""File locks which die with their holder: the count of users, the turn to start or stop, the sign of life of the server."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tree_builder.errors import StoreUnavailable
+
+PAUSE_S = 0.02
+
+
+class FileLock:
+    """An open lock file. Each object counts for itself, also within one process.
+
+    A forked child would share the lock, and giving it up there would give up the parent's, so that a child only closes it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._pid = os.getpid()
+        if os.geteuid() == 0:  # so that a folder's owner can go on using it after root did
+            owner = path.parent.stat()
+            os.fchown(self.fd, owner.st_uid, owner.st_gid)
+
+    def take(self, *, shared: bool = False) -> bool:
+        """Take the lock if it is free; say whether it is ours now."""
+        try:
+            fcntl.flock(self.fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def wait(self, timeout_s: float, *, shared: bool = False) -> bool:
+        """Take the lock as soon as it is free; say whether it is ours, False when the time is over."""
+        deadline = time.monotonic() + timeout_s
+        while not self.take(shared=shared):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(PAUSE_S)
+        return True
+
+    def close(self) -> None:
+        """Give the lock up, and the file. Descriptors which a started program inherited keep it."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def unlock(self) -> None:
+        """Give the lock up, also for descriptors which were inherited."""
+        if self.fd >= 0 and self._pid == os.getpid():
+            fcntl.flock(self.fd, fcntl.LOCK_UN)
+
+
+@contextmanager
+def held(path: Path, timeout_s: float) -> Iterator[None]:
+    """Hold a lock for the block.
+
+    Raises:
+        StoreUnavailable: another process has had it all the time.
+    """
+    lock = FileLock(path)
+    try:
+        if not lock.wait(timeout_s):
+            raise StoreUnavailable(
+                f"another process has been starting or stopping the database in {path.parent} for {timeout_s:.0f} s"
+            )
+        yield
+    finally:
+        lock.unlock()
+        lock.close()
+
+
+def is_free(path: Path) -> bool:
+    """Say whether nobody holds the lock at this moment."""
+    lock = FileLock(path)
+    try:
+        if free := lock.take():
+            lock.unlock()
+        return free
+    finally:
+        lock.close()

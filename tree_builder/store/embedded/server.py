@@ -1,0 +1,137 @@
+"""The embedded server as its users see it: acquire an address, release it; the last one out stops the server."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from tree_builder.errors import ConfigError, StoreUnavailable
+from tree_builder.store.embedded.account import Account, choose_account
+from tree_builder.store.embedded.binaries import Binaries, find_binaries
+from tree_builder.store.embedded.cluster import DATABASE, SUPERUSER, Cluster
+from tree_builder.store.embedded.locks import FileLock, held, is_free
+
+TURN_TIMEOUT_S = 1000.0
+
+
+def default_data_dir() -> Path:
+    """Give the folder used when the settings name none: the user's data folder."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("tree-builder", appauthor=False))
+
+
+class Server:
+    """A use of the server in one data folder. Many may exist, in one process or in many; each is acquired and released once."""
+
+    def __init__(self, data_dir: Path | None = None, *, options: Mapping[str, str] | None = None) -> None:
+        """Name the folder; nothing is touched yet. options: server settings of the one who starts it, for tests."""
+        self.data_dir = Path(os.path.abspath(data_dir or default_data_dir()))  # noqa: PTH100 -- resolve() needs rights on the way
+        self._options = dict(options or {})
+        self._use: FileLock | None = None
+
+    def acquire(self) -> str:
+        """Start the server, or join the one which runs, and give its address.
+
+        Raises:
+            ConfigError: it cannot run here; the message says what to do.
+            StoreUnavailable: it did not start.
+        """
+        if sys.platform == "win32":
+            raise ConfigError("the embedded server does not run on Windows; use --database postgresql://USER@HOST/NAME")
+        if self._use is not None:
+            raise ConfigError("this server was acquired already")
+        self._make_folder()
+        with held(self.data_dir / "start.lock", TURN_TIMEOUT_S):
+            use = FileLock(self.data_dir / "users.lock")
+            try:
+                use.wait(TURN_TIMEOUT_S, shared=True)
+                cluster = self._cluster()
+                self._ensure_running(cluster)
+                postmaster = cluster.postmaster()
+                if postmaster is None:
+                    raise StoreUnavailable(f"the embedded server in {self.data_dir} ended just after it started")
+            except BaseException:
+                use.close()
+                raise
+        self._use = use
+        return f"postgresql://{SUPERUSER}@/{DATABASE}?host={quote(str(postmaster.socket_dir), safe='')}"
+
+    def release(self) -> None:
+        """Give the server up; stop it when no other process or object uses it."""
+        use, self._use = self._use, None
+        if use is None:
+            return
+        with held(self.data_dir / "start.lock", TURN_TIMEOUT_S):
+            use.close()
+            stop_unused(self.data_dir)
+
+    def _make_folder(self) -> None:
+        try:
+            if not self.data_dir.exists():
+                self.data_dir.parent.mkdir(parents=True, exist_ok=True)
+                # For root, the account which runs the server passes through; its own folder inside is closed to others.
+                self.data_dir.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, exist_ok=True)
+            writable = os.access(self.data_dir, os.W_OK | os.X_OK)
+        except OSError as error:
+            raise ConfigError(
+                f"the data folder {self.data_dir} cannot be made: {error}; set data_dir to another"
+            ) from error
+        if not writable:
+            raise ConfigError(f"the data folder {self.data_dir} is not writable; set data_dir to a folder of your own")
+
+    def _cluster(self) -> Cluster:
+        binaries = find_binaries(_existing_major(self.data_dir))
+        return _cluster_of(self.data_dir, binaries)
+
+    def _ensure_running(self, cluster: Cluster) -> None:
+        if not cluster.folder.exists():
+            cluster.create()
+        elif not is_free(cluster.lock) or cluster.is_alive():
+            if cluster.accepts():
+                cluster.wait_ready()
+                return
+            cluster.bury()
+        cluster.start(self._options)
+
+
+def stop_unused(data_dir: Path) -> bool:
+    """Stop the server unless someone uses it; say whether none runs now. The caller holds start.lock."""
+    users = FileLock(data_dir / "users.lock")
+    try:
+        if not users.take():
+            return False
+        major = _existing_major(data_dir)
+        if major is not None:
+            folder = data_dir / f"postgres-{major}"
+            Cluster(folder, data_dir / "server.lock", Binaries(major, folder), Account("")).stop()
+        return True
+    finally:
+        users.close()
+
+
+@contextmanager
+def serve(data_dir: Path | None = None, *, options: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Run the server for the block and give its address; errors as `Server.acquire`."""
+    server = Server(data_dir, options=options)
+    url = server.acquire()
+    try:
+        yield url
+    finally:
+        server.release()
+
+
+def _existing_major(data_dir: Path) -> int | None:
+    found = [int(folder.name.removeprefix("postgres-")) for folder in data_dir.glob("postgres-[0-9][0-9]")]
+    return max(found, default=None)
+
+
+def _cluster_of(data_dir: Path, binaries: Binaries) -> Cluster:
+    folder = data_dir / f"postgres-{binaries.major}"
+    programs = dict.fromkeys((binaries.program("postgres"), binaries.program("initdb")), os.R_OK | os.X_OK)
+    needed = {**programs, data_dir: os.X_OK}
+    return Cluster(folder, data_dir / "server.lock", binaries, choose_account(data_dir, folder, needed))
