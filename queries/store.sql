@@ -490,3 +490,11 @@ select
 from tree_builder.memo as m
 group by m.kind, m.model
 order by m.kind, m.model;
+
+-- name: flagged_directories
+-- Directories with a published node of their own whose flags are like a pattern.
+select distinct n.dir_path
+from tree_builder.node as n
+where
+    n.corpus_id = :corpus_id and n.doc_path is null and n.since_run < :run_id and n.until_run >= :run_id
+    and exists (select 1 from unnest(n.flags) as f (flag) where f.flag like :pattern);

@@ -200,6 +200,11 @@ class Tree:
         return f"Tree({self.node_type}, level={self.level}, {len(self.children)} children, {self.content[:40]!r})"
 
 
+def directory_of(path: str) -> str:
+    """Give the directory which a document or directory lies in; ROOT_PATH for the corpus folder."""
+    return path.rpartition("/")[0] or ROOT_PATH
+
+
 def text_id(content: str) -> uuid.UUID:
     """Give the id of a text: the first 16 bytes of the sha256 of its UTF-8."""
     return uuid.UUID(bytes=hashlib.sha256(content.encode()).digest()[:16])

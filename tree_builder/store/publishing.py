@@ -9,7 +9,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from tree_builder.model import KnownDocument
+from tree_builder.model import KnownDocument, directory_of
 from tree_builder.store.database import Database, execute
 from tree_builder.store.retrying import retried
 from tree_builder.store.statements import load
@@ -103,9 +103,3 @@ def _as_json(document: KnownDocument) -> dict[str, Any]:
 
 def _texts(values: Iterable[str]) -> list[str]:
     return [value.replace("\0", "") for value in values]
-
-
-def directory_of(doc_path: str) -> str:
-    """Give the directory a document lies in; `.` for the corpus folder."""
-    head, _, _ = doc_path.rpartition("/")
-    return head or "."

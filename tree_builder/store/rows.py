@@ -35,7 +35,7 @@ COLUMNS = (
     ("flags", "text[]"),
     ("decisions", "jsonb"),
 )
-COPY_NODES = f"copy staged_node ({', '.join(name for name, _ in COLUMNS)}) from stdin (format binary)"  # noqa: S608 constants
+COPY_NODES = f"copy staged_node ({', '.join(name for name, _ in COLUMNS)}) from stdin (format binary)"
 COPY_TEXTS = "copy staged_text (text_id, content, language) from stdin (format binary)"
 COPY_VECTORS = "copy staged_vector (text_id, embedding) from stdin (format binary)"
 
@@ -131,3 +131,9 @@ class NodeRow:
             flags=tuple(self.flags),
             decisions=tuple(Decision(**d) for d in self.decisions),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    text_id: uuid.UUID
+    content: str

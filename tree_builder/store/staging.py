@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tree_builder.model import PlacedNode, Tree
 from tree_builder.store.database import Connection, Database, execute
 from tree_builder.store.retrying import retried
-from tree_builder.store.rows import NodeRow, TopRow, copy_nodes, copy_texts
+from tree_builder.store.rows import NodeRow, TextRow, TopRow, copy_nodes, copy_texts
 from tree_builder.store.statements import load
 
 
@@ -120,3 +120,30 @@ class Staging:
         async with self._db.transaction() as conn:
             await execute(conn, "set local synchronous_commit = off")
             yield conn
+
+    @retried
+    async def flagged_directories(self, pattern: str) -> list[str]:
+        """Give the directories with a published node of their own whose flags are like the pattern."""
+        return await self._db.fetch(
+            self._statements["flagged_directories"],
+            str,
+            corpus_id=self._corpus_id,
+            run_id=self._run_id,
+            pattern=pattern,
+        )
+
+    @retried
+    async def texts_without_vector(
+        self, model_id: int, after: uuid.UUID | None, *, batch: int = 2000
+    ) -> list[tuple[uuid.UUID, str]]:
+        """Give texts of this run's tree which have no vector of the model yet, the next ones after a text_id."""
+        rows = await self._db.fetch(
+            self._statements["texts_without_vector"],
+            TextRow,
+            corpus_id=self._corpus_id,
+            run_id=self._run_id,
+            model_id=model_id,
+            after=after or uuid.UUID(int=0),
+            batch=batch,
+        )
+        return [(row.text_id, row.content) for row in rows]

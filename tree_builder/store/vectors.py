@@ -28,16 +28,21 @@ class VectorRow:
 
 
 class PostgresVectors:
-    """protocols.VectorStore over the table `vectors`, for one model."""
+    """protocols.VectorStore over the table `vectors`, for one model.
 
-    def __init__(self, db: Database, model_id: int) -> None:
+    A model whose dimension is not known beforehand is entered with its first vectors; `model_id` is None until then.
+    """
+
+    def __init__(self, db: Database, model: str, dimensions: int | None = None) -> None:
         self._db = db
-        self.model_id = model_id
+        self._model = model
+        self._dimensions = dimensions
+        self.model_id: int | None = None
         self._statements = load("store")
 
     @retried
     async def find_vectors(self, text_ids: Sequence[uuid.UUID]) -> Mapping[uuid.UUID, npt.NDArray[np.float32]]:
-        if not text_ids:
+        if not text_ids or await self._entered(self._dimensions) is None:
             return {}
         rows = await self._db.fetch(
             self._statements["find_vectors"], VectorRow, model_id=self.model_id, text_ids=list(text_ids)
@@ -46,6 +51,9 @@ class PostgresVectors:
 
     @retried
     async def keep_vectors(self, texts: Mapping[uuid.UUID, str], vectors: Matrix, usage: Usage) -> None:
+        if not texts:
+            return
+        await self._entered(vectors.shape[1])
         async with self._db.transaction() as conn:
             await execute(conn, self._statements["make_vector_staging"])
             async with conn.cursor() as cursor, cursor.copy(COPY_VECTORS) as copy:
@@ -53,6 +61,14 @@ class PostgresVectors:
                 for text_id, vector in zip(texts, vectors, strict=True):
                     await copy.write_row((text_id, vector))
             await execute(conn, self._statements["insert_vectors"], model_id=self.model_id)
+
+    async def _entered(self, dimensions: int | None) -> int | None:
+        if self.model_id is None and dimensions is not None:
+            self._dimensions = dimensions
+            self.model_id = await self._db.get(
+                self._statements["upsert_embedding_model"], int, model=self._model, dimensions=dimensions
+            )
+        return self.model_id
 
 
 def _as_array(value: Any) -> npt.NDArray[np.float32]:
