@@ -1,19 +1,171 @@
-"""Lines to paragraphs, pages to one text."""
+"""Lines to paragraphs, pages to one text. Decisions are taken from places alone: no model, no dictionary."""
 
 from __future__ import annotations
 
-from tree_builder.read.lines import Page
-from tree_builder.read.text import hyphenated_words, join_hyphens
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from tree_builder.read.lines import Line, Page
+from tree_builder.read.text import HYPHEN, hyphenated_words, join_hyphens, tame_leaders
+
+_ITEM = re.compile(r"(?:[\u2022\u25e6\u25aa\u2023\u2219\u00b7\u25cb\u25cf\u25a0\u25a1\u2013\u2014*\u27a2\u2713-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,5})[.)]) ")
+_ENDS = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)\]]*\d{0,3}$")
+_BULLETS = frozenset("\u2022\u25e6\u25aa\u2023\u2219\u25cb\u25cf\u25a0\u25a1\u27a2\u2713")
+
+SPACE, LINE, PARAGRAPH = " ", "\n", "\n\n"
 
 
-def flow(pages: list[Page]) -> tuple[str, list[int]]:
-    """Join pages to a text; give with it the offset at which each page starts."""
-    raw = ["\n".join(line.text for line in page.lines) for page in pages]
-    known = hyphenated_words("\n".join(raw))
-    starts, parts, at = [], [], 0
-    for text in raw:
+def flow(pages: Sequence[Page]) -> tuple[str, list[int]]:
+    """Join pages to one text; give with it the offset at which each page starts."""
+    known = _known_hyphens(pages)
+    usual = _pitch(line for page in pages for line in page.lines)
+    parts: list[str] = []
+    starts: list[int] = []
+    at, before, edge = 0, None, 0.0
+    for page in pages:
+        text, last_edge = _page_text(page.lines, usual)
+        text = tame_leaders(join_hyphens(text, known))
+        if text and before is not None:
+            joint = _across(before, page.lines[0], edge)
+            if joint == "" and parts[-1].endswith(("-", HYPHEN)):
+                parts[-1], at = parts[-1][:-1], at - 1
+                tail = parts[-1].rpartition(" ")[2] + HYPHEN + text.partition(" ")[0]
+                joint = "-" if "-" in join_hyphens(tail, known) else ""
+            parts.append(joint)
+            at += len(joint)
         starts.append(at)
-        text = join_hyphens(text, known) + "\n\n"
-        parts.append(text)
-        at += len(text)
+        if text:
+            parts.append(text)
+            at += len(text)
+            before, edge = page.lines[-1], last_edge
     return "".join(parts), starts
+
+
+def _known_hyphens(pages: Sequence[Page]) -> frozenset[tuple[str, str]]:
+    if not any(HYPHEN in line.text for page in pages for line in page.lines):
+        return frozenset()
+    return hyphenated_words("\n".join(line.text for page in pages for line in page.lines))
+
+
+def _pitch(lines: Sequence[Line] | object) -> float:
+    """Give the distance between baselines which is met most; 12 points where there is none."""
+    gaps = Counter(
+        round(2 * gap) for one, two in pairwise(lines) if 4 < (gap := one.y_end - two.y) < 4 * max(two.size, 4)  # type: ignore[call-overload]
+    )
+    return max(gaps, key=lambda gap: (gaps[gap] + gaps.get(gap + 1, 0) * 0.5, -gap)) / 2 if gaps else 12.0
+
+
+def _page_text(lines: Sequence[Line], usual: float) -> tuple[str, float]:
+    """Join the lines of a page; give with the text the right edge of the last line's column."""
+    if not lines:
+        return "", 0.0
+    pitch = _pitch(lines) if len(lines) >= 12 else usual
+    edges = _edges(lines, pitch)
+    parts = [lines[0].text]
+    for index in range(1, len(lines)):
+        before, line = lines[index - 1], lines[index]
+        joint = _joint(before, line, edges[index - 1], pitch)
+        if joint == "":
+            parts[-1] = parts[-1].rstrip("-" + HYPHEN)
+            joint = HYPHEN
+        parts.append(joint)
+        parts.append(line.text)
+    return "".join(parts), edges[-1]
+
+
+def _edges(lines: Sequence[Line], pitch: float) -> list[float]:
+    """Give for each line the right edge of its column: where several lines end, else the furthest end of its run."""
+    counts = Counter(round(line.x1 / 3) for line in lines)
+    left = min(line.x0 for line in lines)
+    right = max(line.x1 for line in lines)
+    enough = max(4, len(lines) // 12)
+    shared = sorted(
+        3.0 * end + 1.5
+        for end, count in counts.items()
+        if count + counts.get(end - 1, 0) + counts.get(end + 1, 0) >= enough and 3 * end - left > 0.35 * (right - left)
+    )
+    edges: list[float] = []
+    run: list[Line] = []
+    for line in lines:
+        if run and (line.jump or line.y > run[-1].y_end + pitch / 2):
+            edges += _edges_of_run(run, shared)
+            run = []
+        run.append(line)
+    return edges + _edges_of_run(run, shared)
+
+
+def _edges_of_run(run: Sequence[Line], shared: Sequence[float]) -> list[float]:
+    furthest = max(line.x1 for line in run)
+    return [next((edge for edge in shared if edge >= line.x1 - 3), furthest) for line in run]
+
+
+def _joint(before: Line, line: Line, edge: float, pitch: float) -> str:
+    """Say what belongs between two lines; "" where a hyphen at the end is to be joined."""
+    if before.row or line.row:
+        return LINE if before.row and line.row else PARAGRAPH
+    gap = before.y_end - line.y
+    if line.jump or gap < -pitch / 2:
+        return _across(before, line, edge)
+    small, large = sorted((before.size, line.size))
+    if abs(gap) < 0.45 * large:
+        return SPACE
+    if small < 0.8 * large and gap < 0.75 * pitch:
+        return SPACE  # an index or exponent, set a little higher or lower
+    if small < 0.88 * large and abs(len(before.text) - len(line.text)) > 0 and not _same_flow(before, line, edge):
+        return PARAGRAPH  # a heading, or what follows one
+    if large > 1.25 * pitch and gap < 1.5 * large and small > 0.97 * large:
+        return SPACE if not _ENDS.search(before.text) else PARAGRAPH  # a heading of several lines
+    short = _next_word_fits(before, line, edge)
+    if gap > 1.35 * pitch:
+        return SPACE if gap < 1.8 * pitch and not short and _goes_on(before, line) else PARAGRAPH
+    if gap > 1.1 * pitch + 0.3 and (short or _ENDS.search(before.text)):
+        return PARAGRAPH
+    if line.text[0] in _BULLETS or _is_row(before) or _is_row(line):
+        return LINE
+    ended = _ENDS.search(before.text)
+    if short:
+        return PARAGRAPH if ended and line.x0 - before.x0 > 0.8 * line.size else LINE
+    if _ITEM.match(line.text) and (ended or abs(line.x0 - before.x0) > 2):
+        return LINE
+    if ended and line.x0 - before.x0 > 0.8 * line.size and not _ITEM.match(before.text):
+        return PARAGRAPH
+    return "" if before.text[-1] == HYPHEN else SPACE
+
+
+def _across(before: Line, line: Line, edge: float) -> str:
+    """Say what belongs between the last line of a page or column and the first of the next."""
+    if before.row or line.row or _next_word_fits(before, line, edge) or not _goes_on(before, line):
+        return PARAGRAPH
+    hyphen = before.text[-1] == HYPHEN or (before.text[-1] == "-" and before.text[-2:-1].isalpha())
+    return "" if hyphen and line.text[0].islower() else SPACE
+
+
+def _goes_on(before: Line, line: Line) -> bool:
+    if _ENDS.search(before.text) or _ITEM.match(line.text) or abs(before.size - line.size) > 0.12 * before.size:
+        return False
+    return line.text[0].islower() or before.text[-1] in ",-" or (line.text[0].isalnum() and before.text[-1].islower())
+
+
+def _same_flow(before: Line, line: Line, edge: float) -> bool:
+    """Whether a line of another size goes on with the sentence: a line which starts with a word in another font."""
+    small, large = sorted((before.size, line.size))
+    return small > 0.75 * large and line.text[0].islower() and not _next_word_fits(before, line, edge)
+
+
+def _next_word_fits(before: Line, line: Line, edge: float) -> bool:
+    """Whether the first word of a line had room at the end of the one before: then the line was ended on purpose."""
+    room = edge - before.x1
+    if room <= before.size:
+        return False
+    each = (line.x1 - line.x0) / max(len(line.text), 1)
+    return room > 1.1 * each * (line.text.find(" ") % 1000 + 1) + 0.4 * before.size if " " in line.text else room > (line.x1 - line.x0) * 1.1
+
+
+def _is_row(line: Line) -> bool:
+    """Whether a line is one of a table of contents, or set with wide gaps."""
+    text = line.text
+    return (text[-1].isdigit() and (". . ." in text or "...." in text)) or (
+        len(text) > 3 and line.x1 - line.x0 > 0.85 * line.size * len(text)
+    )

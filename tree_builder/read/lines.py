@@ -7,47 +7,54 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pypdfium2.raw as raw
-from pypdfium2_raw import bindings
 
-from tree_builder.read.text import clean
+from tree_builder.read.text import HYPHEN, clean, needs_cleaning
 
 
 class Line(NamedTuple):
-    """A line of text. y: of its baseline. size: height of its first character's font."""
+    """A line of text. y: of its baseline. size: height of its first character's font.
+
+    y_end: baseline of its last character; another one where a word broken by a hyphen made two lines into one.
+    jump: the line before it was dropped as running, or is of another column: a paragraph may go on across.
+    row: the line is a row of a table, to be kept as it is.
+    """
 
     text: str
     x0: float
     x1: float
     y: float
     size: float
+    y_end: float
+    jump: bool = False
+    row: bool = False
 
 
 @dataclass(slots=True)
 class Page:
-    lines: list[Line]
-    width: float
-    height: float
-    ruled: bool = False
-    extra: dict[str, Any] = field(default_factory=dict)
+    """The lines of a page in the order in which pdfium gives them, which is that of reading in nearly every file."""
 
-
-# Without releasing the interpreter's lock a call takes half the time, and a line needs three.
-_LIB = ctypes.PyDLL(None, handle=bindings._libs["pdfium"]._handle) if hasattr(bindings, "_libs") else None
+    lines: list[Line] = field(default_factory=list)
+    width: float = 0.0
+    height: float = 0.0
+    ruled: bool = False  # has lines drawn on it which may be those of a table
 
 
 def read_lines(page: Any) -> Page:
+    """Read the lines of a pypdfium2 page."""
     width, height = page.get_size()
     text_page = raw.FPDFText_LoadPage(page.raw)
     try:
         count = raw.FPDFText_CountChars(text_page)
         if count <= 0:
             return Page([], width, height)
-        buffer = ctypes.create_string_buffer(2 * count + 2)
-        written = raw.FPDFText_GetText(text_page, 0, count, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)))
-        text = buffer.raw[: 2 * max(0, written - 1)].decode("utf-16-le", errors="replace")
-        return Page(_lines(text_page, text, count), width, height)
+        buffer = (ctypes.c_ushort * (count + 1))()
+        written = raw.FPDFText_GetText(text_page, 0, count, buffer)
+        text = bytes(memoryview(buffer)[: max(0, written - 1)]).decode("utf-16-le", errors="replace")
+        lines = _lines(text_page, text, count)
     finally:
         raw.FPDFText_ClosePage(text_page)
+    turned = raw.FPDFPage_GetRotation(page.raw)
+    return Page([_upright(line, turned, width, height) for line in lines] if turned else lines, width, height)
 
 
 def _lines(text_page: Any, text: str, count: int) -> list[Line]:
@@ -56,18 +63,35 @@ def _lines(text_page: Any, text: str, count: int) -> list[Line]:
     px, py, pbox = ctypes.byref(x), ctypes.byref(y), ctypes.byref(box)
     origin, loose = raw.FPDFText_GetCharOrigin, raw.FPDFText_GetLooseCharBox
     at = 0
-    exact = len(text) == count
+    same_index = len(text) == count  # otherwise some characters have no text, or two units of UTF-16
+    odd = needs_cleaning(text)
     for piece in text.split("\r\n"):
-        length = len(piece)
-        if piece and not piece.isspace():
-            first, last = at, at + length - 1
-            if not exact:
+        bare = _tidy(piece) if odd or "  " in piece else piece.strip()
+        if bare:
+            first, last = at + len(piece) - len(piece.lstrip()), at + len(piece.rstrip()) - 1
+            if not same_index:
                 first = raw.FPDFText_GetCharIndexFromTextIndex(text_page, first)
                 last = raw.FPDFText_GetCharIndexFromTextIndex(text_page, last)
             origin(text_page, first, px, py)
             loose(text_page, first, pbox)
             size = box.top - box.bottom
             loose(text_page, last, pbox)
-            lines.append(Line(clean(piece), x.value, box.right, y.value, size))
-        at += length + 2
+            x0, y0 = x.value, y.value
+            if HYPHEN in bare:
+                origin(text_page, last, px, py)
+            lines.append(Line(bare, x0, box.right, y0, size, y.value))
+        at += len(piece) + 2
     return lines
+
+
+def _tidy(piece: str) -> str:
+    return " ".join(clean(piece).split())
+
+
+def _upright(line: Line, quarter_turns: int, width: float, height: float) -> Line:
+    """Turn a line of a page which is shown turned clockwise, so that its lines run to the right. width, height: as shown."""
+    if quarter_turns == 1:
+        return line._replace(x0=line.y, x1=line.y + (line.x1 - line.x0), y=height - line.x0, y_end=height - line.x0)
+    if quarter_turns == 2:
+        return line._replace(x0=width - line.x0, x1=width - line.x1, y=height - line.y, y_end=height - line.y_end)
+    return line._replace(x0=width - line.y, x1=width - line.y + (line.x1 - line.x0), y=line.x0, y_end=line.x0)

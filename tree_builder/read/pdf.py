@@ -64,13 +64,13 @@ def _pages(document: Any, warnings: list[str]) -> list[Page]:
             page = document[index]
         except pdfium.PdfiumError:
             bad.append(index + 1)
-            pages.append(Page([], 0.0, 0.0))
+            pages.append(Page())
             continue
         try:
             pages.append(read_lines(page))
         except pdfium.PdfiumError:
             bad.append(index + 1)
-            pages.append(Page([], 0.0, 0.0))
+            pages.append(Page())
         finally:
             page.close()
     if bad:

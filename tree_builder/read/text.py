@@ -78,3 +78,11 @@ def join_hyphens(text: str, known: frozenset[tuple[str, str]]) -> str:
         stays = not left or not right or not right[0][0].islower() or (left[0].lower(), right[0].lower()) in known
         out.append(("-" if stays else "") + after)
     return "".join(out)
+
+
+def needs_cleaning(text: str) -> bool:
+    """Whether `clean` would change more than the ends of lines."""
+    return not text.isascii() and (_FOREIGN.search(text) is not None or not unicodedata.is_normalized("NFC", text)) or _CONTROL.search(text) is not None
+
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
