@@ -42,7 +42,15 @@ class Account:
         argv = [*self._launcher({}), *map(str, command)]
         return subprocess.run(argv, cwd=cwd, input=text, capture_output=True, text=True, env=environment(), check=False)
 
-    def start(self, command: Sequence[Path | str], *, cwd: Path, log: Path, keep: Iterable[int]) -> None:
+    def start(
+        self,
+        command: Sequence[Path | str],
+        *,
+        cwd: Path,
+        log: Path,
+        keep: Iterable[int] = (),
+        more_environment: Mapping[str, str] | None = None,
+    ) -> None:
         """Start a program as this account which outlives this one, in a session of its own. keep: descriptors it inherits."""
         argv = [*self._launcher({"detach": True, "log": str(log)}), *map(str, command)]
         subprocess.run(
@@ -51,7 +59,7 @@ class Account:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=environment(),
+            env={**environment(), **(more_environment or {})},
             pass_fds=tuple(keep),
             check=True,
         )

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
@@ -25,6 +26,16 @@ SOCKET_PREFIX = "tree-builder-"
 START_TIMEOUT_S = 900.0  # replaying the log after a crash may take minutes; a server which died is noticed at once
 STOP_TIMEOUT_S = 60.0
 _LOG_KEPT_BYTES = 5_000_000
+# The same order and case rules on every machine, whatever its locales.
+_INITDB = (
+    "--auth=peer",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--data-checksums",
+    "--no-instructions",
+)
 
 log = logging.getLogger(__name__)
 
@@ -40,20 +51,16 @@ class Postmaster:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster's folder, the lock which its processes hold while they live, its programs and its account."""
+    """A cluster's folder, and the lock which its processes hold while they live."""
 
     folder: Path
     lock: Path
-    binaries: Binaries
-    account: Account
 
     @property
     def log_file(self) -> Path:
         return self.folder / "server.log"
 
-    # -- making ----------------------------------------------------------------------------------------------------
-
-    def create(self) -> None:
+    def create(self, binaries: Binaries, account: Account) -> None:
         """Make the cluster and its database. It appears under its name only when it is whole.
 
         Raises:
@@ -62,26 +69,22 @@ class Cluster:
         for left_over in self.folder.parent.glob(f"{self.folder.name}.new-*"):
             shutil.rmtree(left_over, ignore_errors=True)
         new = Path(tempfile.mkdtemp(prefix=f"{self.folder.name}.new-", dir=self.folder.parent))
-        self.account.own(new)
+        account.own(new)
         try:
-            self._run("initdb", "-D", ".", "-U", SUPERUSER, "--auth=peer", "--encoding=UTF8", "--locale=C",
-                      "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--data-checksums", "--no-instructions", cwd=new)  # fmt: skip
-            self._run("postgres", "--single", "-D", ".", "template1", cwd=new, text=f"create database {DATABASE}\n")
+            initdb = [binaries.program("initdb"), "-D", ".", "-U", SUPERUSER, *_INITDB]
+            self._check(account.run(initdb, cwd=new))
+            single = [binaries.program("postgres"), "--single", "-D", ".", "template1"]
+            self._check(account.run(single, cwd=new, text=f"create database {DATABASE}\n"))
             new.rename(self.folder)
         except BaseException:
             shutil.rmtree(new, ignore_errors=True)
             raise
 
-    def _run(self, program: str, *arguments: str, cwd: Path, text: str = "") -> None:
-        done = self.account.run([self.binaries.program(program), *arguments], cwd=cwd, text=text)
+    def _check(self, done: subprocess.CompletedProcess[str]) -> None:
         # The single-user server reports a failed statement on stderr only.
         if done.returncode != 0 or "FATAL" in done.stderr or "ERROR" in done.stderr:
             said = " ".join((done.stderr or done.stdout).split())[-600:]
-            raise StoreError(
-                f"{program} could not make the database folder {self.folder}: {said}", path=str(self.folder)
-            )
-
-    # -- running ---------------------------------------------------------------------------------------------------
+            raise StoreError(f"the database folder {self.folder} cannot be made: {said}", path=str(self.folder))
 
     def postmaster(self) -> Postmaster | None:
         """Read postmaster.pid: who runs the cluster, or ran it last. None when there is none, or half written."""
@@ -109,7 +112,7 @@ class Cluster:
         postmaster = self.postmaster()
         return postmaster is not None and _is_server_of(postmaster.pid, self.folder)
 
-    def start(self, options: Mapping[str, str]) -> None:
+    def start(self, binaries: Binaries, account: Account, options: Mapping[str, str]) -> None:
         """Start the server and wait until it accepts connections. The caller has made sure that none runs.
 
         Raises:
@@ -121,11 +124,10 @@ class Cluster:
         try:
             if not life.wait(5):
                 raise StoreUnavailable(f"another server runs on {self.folder}")
-            self.account.own(socket_dir)
-            self._configure(socket_dir, options)
-            self.account.start(
-                [self.binaries.program("postgres"), "-D", "."], cwd=self.folder, log=self.log_file, keep=[life.fd]
-            )
+            account.own(socket_dir)
+            self._configure(account, socket_dir, options)
+            command = [binaries.program("postgres"), "-D", "."]
+            account.start(command, cwd=self.folder, log=self.log_file, keep=[life.fd])
         except BaseException:
             shutil.rmtree(socket_dir, ignore_errors=True)
             raise
@@ -178,8 +180,6 @@ class Cluster:
                 )
             time.sleep(PAUSE_S * 5)
 
-    # -- details ---------------------------------------------------------------------------------------------------
-
     def _signal(self, word: signal.Signals, timeout_s: float) -> bool:
         """Send the signal to the server; say whether all its processes are gone in time."""
         if (postmaster := self.postmaster()) is not None and _is_server_of(postmaster.pid, self.folder):
@@ -208,14 +208,14 @@ class Cluster:
         if socket_dir.name.startswith(SOCKET_PREFIX):
             shutil.rmtree(socket_dir, ignore_errors=True)
 
-    def _configure(self, socket_dir: Path, options: Mapping[str, str]) -> None:
+    def _configure(self, account: Account, socket_dir: Path, options: Mapping[str, str]) -> None:
         values = tuning.settings(tuning.measure(), socket_dir, options)
-        users = {self.account.name, _name(os.geteuid()), "root"} - {""}
+        users = {account.name, _name(os.geteuid()), "root"} - {""}
         contents = {**tuning.files(values, users), "socket_dir": str(socket_dir)}
         for name, content in contents.items():
             path = self.folder / name
             path.write_text(content, encoding="utf-8")
-            self.account.own(path)
+            account.own(path)
 
     def _last_words(self) -> str:
         try:

@@ -45,6 +45,10 @@ class FileLock:
             time.sleep(PAUSE_S)
         return True
 
+    def wait_for_ever(self) -> None:
+        """Take the lock as soon as it is free, without looking again and again."""
+        fcntl.flock(self.fd, fcntl.LOCK_EX)
+
     def close(self) -> None:
         """Give the lock up, and the file. Descriptors which a started program inherited keep it."""
         if self.fd >= 0:

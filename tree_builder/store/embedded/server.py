@@ -10,8 +10,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tree_builder.errors import ConfigError, StoreUnavailable
-from tree_builder.store.embedded.account import Account, choose_account
-from tree_builder.store.embedded.binaries import Binaries, find_binaries
+from tree_builder.store.embedded.account import choose_account
+from tree_builder.store.embedded.binaries import find_binaries
 from tree_builder.store.embedded.cluster import DATABASE, SUPERUSER, Cluster
 from tree_builder.store.embedded.locks import FileLock, held, is_free
 
@@ -50,9 +50,7 @@ class Server:
             use = FileLock(self.data_dir / "users.lock")
             try:
                 use.wait(TURN_TIMEOUT_S, shared=True)
-                cluster = self._cluster()
-                self._ensure_running(cluster)
-                postmaster = cluster.postmaster()
+                postmaster = self._ensure_running().postmaster()
                 if postmaster is None:
                     raise StoreUnavailable(f"the embedded server in {self.data_dir} ended just after it started")
             except BaseException:
@@ -84,19 +82,23 @@ class Server:
         if not writable:
             raise ConfigError(f"the data folder {self.data_dir} is not writable; set data_dir to a folder of your own")
 
-    def _cluster(self) -> Cluster:
+    def _ensure_running(self) -> Cluster:
         binaries = find_binaries(_existing_major(self.data_dir))
-        return _cluster_of(self.data_dir, binaries)
-
-    def _ensure_running(self, cluster: Cluster) -> None:
-        if not cluster.folder.exists():
-            cluster.create()
-        elif not is_free(cluster.lock) or cluster.is_alive():
+        cluster = _cluster(self.data_dir, binaries.major)
+        if cluster.folder.exists() and (not is_free(cluster.lock) or cluster.is_alive()):
             if cluster.accepts():
                 cluster.wait_ready()
-                return
+                return cluster
             cluster.bury()
-        cluster.start(self._options)
+        programs: dict[Path, int] = {binaries.program(name): os.R_OK | os.X_OK for name in ("postgres", "initdb")}
+        account = choose_account(self.data_dir, cluster.folder, {**programs, self.data_dir: os.X_OK})
+        if not cluster.folder.exists():
+            cluster.create(binaries, account)
+        cluster.start(binaries, account, self._options)
+        from tree_builder.store.embedded.guard import start_guard
+
+        start_guard(self.data_dir)
+        return cluster
 
 
 def stop_unused(data_dir: Path) -> bool:
@@ -107,8 +109,7 @@ def stop_unused(data_dir: Path) -> bool:
             return False
         major = _existing_major(data_dir)
         if major is not None:
-            folder = data_dir / f"postgres-{major}"
-            Cluster(folder, data_dir / "server.lock", Binaries(major, folder), Account("")).stop()
+            _cluster(data_dir, major).stop()
         return True
     finally:
         users.close()
@@ -130,8 +131,5 @@ def _existing_major(data_dir: Path) -> int | None:
     return max(found, default=None)
 
 
-def _cluster_of(data_dir: Path, binaries: Binaries) -> Cluster:
-    folder = data_dir / f"postgres-{binaries.major}"
-    programs = dict.fromkeys((binaries.program("postgres"), binaries.program("initdb")), os.R_OK | os.X_OK)
-    needed = {**programs, data_dir: os.X_OK}
-    return Cluster(folder, data_dir / "server.lock", binaries, choose_account(data_dir, folder, needed))
+def _cluster(data_dir: Path, major: int) -> Cluster:
+    return Cluster(data_dir / f"postgres-{major}", data_dir / "server.lock")
