@@ -81,6 +81,20 @@ begin
             run_id bigint
         );
     end if;
+    if to_regtype('tree_builder.search_scope') is null then
+        create type tree_builder.search_scope as (
+            corpus_id integer,
+            directory text,
+            document text,
+            node_types text [],
+            min_level integer,
+            max_level integer,
+            first_page integer,
+            last_page integer,
+            min_run bigint,
+            max_run bigint
+        );
+    end if;
     if to_regtype('tree_builder.change_row') is null then
         create type tree_builder.change_row as (
             change text,
@@ -102,4 +116,5 @@ comment on type tree_builder.outline_row is 'A line of the outline of a path. he
 comment on type tree_builder.search_hit is
 'A hit. place: 1 is best. score: what hits are ordered by. similarity: cosine; text_score: of the words; vector_place, text_place: '
 'the place in the search by vector and by words alone, null where that search did not bring it up.';
+comment on type tree_builder.search_scope is 'The nodes which a search is about; null is no limit.';
 comment on type tree_builder.change_row is 'A document or directory which differs between two runs: added, removed, changed or moved.';

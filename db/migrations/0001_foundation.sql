@@ -138,3 +138,12 @@ create table tree_builder.memo_uses (
 );
 comment on table tree_builder.memo_uses is
 'Which kept answers the tree of a document or directory was grown with, by the run which grew it; pruning spares them.';
+
+create table tree_builder.path_grants (
+    reader text not null check (reader <> ''),
+    corpus_id integer not null references tree_builder.corpora (corpus_id) on delete cascade,
+    prefix text collate "C" not null default '.' check (prefix <> '' and prefix not like '%/'),
+    primary key (reader, corpus_id, prefix)
+);
+comment on table tree_builder.path_grants is
+'Who may read what once row security is enabled: a role, a corpus, and the path at or below which it may read; . for all.';

@@ -1,0 +1,273 @@
+-- Search for people: by words, by vector, by both, and what is similar to a node. Re-runnable.
+
+create or replace function tree_builder.search_rows(scores tree_builder.search_hit [])
+returns setof tree_builder.search_hit
+language sql stable
+set search_path = pg_catalog
+rows 10
+as $$
+    select
+        s.place, s.score, s.similarity, s.vector_place, s.text_score, s.text_place,
+        n.node_id, n.corpus, n.node_type, n.level, n.parent_id, n.position, n.doc_path, n.dir_path,
+        coalesce(d.title, case when n.doc_path is not null then regexp_replace(n.doc_path, '^.*/', '') end),
+        coalesce(t.language, d.language), t.content,
+        n.char_start, n.char_end, n.page_start, n.page_end, n.since_run
+    from unnest($1) as s
+    inner join tree_builder.published_node as n on s.node_id = n.node_id
+    inner join tree_builder.texts as t on n.text_id = t.text_id
+    left join tree_builder.documents as d on n.corpus_id = d.corpus_id and n.doc_path = d.doc_path
+    order by s.place
+$$;
+comment on function tree_builder.search_rows(tree_builder.search_hit []) is 'Hits with what they are about, of nodes and scores alone.';
+
+create or replace function tree_builder.search_fused(
+    words text, query vector, want integer, scope tree_builder.search_scope, model_id integer, fusion text
+)
+returns setof tree_builder.search_hit
+language plpgsql stable
+set search_path = pg_catalog
+as $$
+begin
+    -- Every candidate gets both scores, also where only one of the searches brought it up.
+    return query execute format($statement$
+        with v as materialized (
+            select h.* from tree_builder.vector_hits($2, $3, $4, $5, %1$s) as h
+        ), t as materialized (
+            select h.*
+            from tree_builder.text_hits($1, $3, $4, (select coalesce(array_agg(v.text_id), '{}') from v)) as h
+        ), both_sides as (
+            select coalesce(v.node_id, t.node_id) as node_id, coalesce(v.text_id, t.text_id) as text_id,
+                v.similarity, v.place as vector_place, t.score, t.place as text_place
+            from v full join (select * from t where t.node_id is not null) as t on v.node_id = t.node_id
+        ), candidates as (
+            select b.node_id, b.vector_place, b.text_place,
+                coalesce(b.similarity, (
+                    select 1 - (e.embedding operator(%2$I.<=>) $2)
+                    from tree_builder.vectors as e where e.model_id = $5 and e.text_id = b.text_id
+                )) as similarity,
+                coalesce(b.score, (
+                    select max(t.score) from t where t.text_id = b.text_id and t.node_id is null
+                ), 0) as text_score
+            from both_sides as b
+        ), fused as (
+            select c.*,
+                case $6
+                    when 'ranks' then coalesce(1.0 / (60 + c.vector_place), 0) + coalesce(1.0 / (60 + c.text_place), 0)
+                    else coalesce((c.similarity - avg(c.similarity) over ()) / nullif(stddev_pop(c.similarity) over (), 0), 0)
+                        + coalesce((c.text_score - avg(c.text_score) over ()) / nullif(stddev_pop(c.text_score) over (), 0), 0)
+                end::double precision as score
+            from candidates as c
+        )
+        select row_number() over (order by f.score desc, f.similarity desc, f.node_id)::integer, f.score, f.similarity,
+            f.vector_place, f.text_score, f.text_place, f.node_id,
+            null::text, null::text, null::integer, null::uuid, null::integer, null::text, null::text, null::text,
+            null::text, null::text, null::integer, null::integer, null::integer, null::integer, null::bigint
+        from fused as f
+    $statement$, tree_builder.vector_dimensions(query), tree_builder.vector_schema())
+    using words, query, want, scope, model_id, fusion;
+end
+$$;
+comment on function tree_builder.search_fused(text, vector, integer, tree_builder.search_scope, integer, text) is
+'The candidates of both searches, each with both scores, fused: by scores (each standardized over the candidates, then added) or by ranks (reciprocal, 60).';
+
+create or replace function tree_builder.vector_dimensions(query vector)
+returns integer
+language plpgsql stable
+set search_path = pg_catalog
+as $$
+declare
+    dimensions integer;
+    norm double precision;
+begin
+    execute format('select %1$I.vector_dims($1), %1$I.vector_norm($1)', tree_builder.vector_schema())
+    into dimensions, norm using query;
+    if norm = 0 then
+        raise exception 'the query vector is zero: it is near to nothing' using errcode = 'data_exception';
+    end if;
+    return dimensions;
+end
+$$;
+comment on function tree_builder.vector_dimensions(vector) is 'The number of dimensions of a query vector; a zero vector is an error.';
+
+create or replace function tree_builder.search(
+    words text default null,
+    query vector default null,
+    k integer default 10,
+    corpus text default null,
+    directory text default null,
+    document text default null,
+    node_types text [] default null,
+    min_level integer default null,
+    max_level integer default null,
+    first_page integer default null,
+    last_page integer default null,
+    since timestamptz default null,
+    before timestamptz default null,
+    min_score double precision default null,
+    skip integer default 0,
+    fusion text default 'scores',
+    model text default null
+)
+returns setof tree_builder.search_hit
+language plpgsql stable
+set search_path = pg_catalog
+set jit = off
+rows 10
+as $$
+declare
+    scope constant tree_builder.search_scope := tree_builder.search_scope(
+        search.corpus, search.directory, search.document, search.node_types, search.min_level, search.max_level,
+        search.first_page, search.last_page, search.since, search.before
+    );
+    want integer;
+    dimensions integer;
+    model_id integer;
+    hits tree_builder.search_hit [];
+begin
+    if k is null or k not between 1 and 1000 then
+        raise exception 'k = %: it must be 1 to 1000', k using errcode = 'invalid_parameter_value';
+    elsif skip is null or skip not between 0 and 100000 then
+        raise exception 'skip = %: it must be 0 to 100000', skip using errcode = 'invalid_parameter_value';
+    elsif fusion is null or fusion not in ('scores', 'ranks') then
+        raise exception 'fusion = %: it must be scores or ranks', quote_nullable(fusion)
+            using errcode = 'invalid_parameter_value';
+    end if;
+    want := k + skip;
+    if query is not null then
+        dimensions := tree_builder.vector_dimensions(query);
+        model_id := tree_builder.vector_model(dimensions, corpus, model);
+    end if;
+    if query is not null and words is not null then
+        hits := array(
+            select f from tree_builder.search_fused(words, query, greatest(50, 2 * want), scope, model_id, fusion) as f
+        );
+    elsif query is not null then
+        hits := array(
+            select row(h.place, h.similarity, h.similarity, h.place, null, null, h.node_id, null, null, null, null, null, null,
+                null, null, null, null, null, null, null, null, null)::tree_builder.search_hit
+            from tree_builder.vector_hits(query, want, scope, model_id, dimensions) as h
+        );
+    elsif words is not null then
+        hits := array(
+            select row(h.place, h.score, null, null, h.score, h.place, h.node_id, null, null, null, null, null, null,
+                null, null, null, null, null, null, null, null, null)::tree_builder.search_hit
+            from tree_builder.text_hits(words, want, scope) as h
+        );
+    end if;
+    return query
+    select r.* from tree_builder.search_rows(array(
+        select h::tree_builder.search_hit
+        from unnest(hits) as h
+        where h.place > skip and h.place <= want and (min_score is null or h.score >= min_score)
+    )) as r;
+end
+$$;
+comment on function tree_builder.search(
+    text, vector, integer, text, text, text, text [], integer, integer, integer, integer, timestamptz, timestamptz,
+    double precision, integer, text, text
+) is
+'The k best hits over all levels of the tree, for words, for a query vector, or for both. Filters are joined with AND; null is no filter.';
+
+create or replace function tree_builder.search_vector(
+    query vector,
+    k integer default 10,
+    corpus text default null,
+    directory text default null,
+    document text default null,
+    node_types text [] default null,
+    min_level integer default null,
+    max_level integer default null,
+    first_page integer default null,
+    last_page integer default null,
+    since timestamptz default null,
+    before timestamptz default null,
+    min_score double precision default null,
+    skip integer default 0,
+    model text default null
+)
+returns setof tree_builder.search_hit
+language sql stable
+set search_path = pg_catalog
+rows 10
+as $$
+    select *
+    from tree_builder.search(null, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'scores', $15)
+$$;
+comment on function tree_builder.search_vector(
+    vector, integer, text, text, text, text [], integer, integer, integer, integer, timestamptz, timestamptz,
+    double precision, integer, text
+) is 'The k nearest nodes to a vector by cosine. The vector must be of the model of the corpus.';
+
+create or replace function tree_builder.search_text(
+    words text,
+    k integer default 10,
+    corpus text default null,
+    directory text default null,
+    document text default null,
+    node_types text [] default null,
+    min_level integer default null,
+    max_level integer default null,
+    first_page integer default null,
+    last_page integer default null,
+    since timestamptz default null,
+    before timestamptz default null,
+    min_score double precision default null,
+    skip integer default 0
+)
+returns setof tree_builder.search_hit
+language sql stable
+set search_path = pg_catalog
+rows 10
+as $$
+    select *
+    from tree_builder.search($1, null, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+$$;
+comment on function tree_builder.search_text(
+    text, integer, text, text, text, text [], integer, integer, integer, integer, timestamptz, timestamptz,
+    double precision, integer
+) is 'The k nodes whose words fit best. "Phrases in quotes" must be there, -excluded words must not; other words count by their rarity.';
+
+create or replace function tree_builder.similar(
+    node uuid,
+    k integer default 10,
+    corpus text default null,
+    directory text default null,
+    document text default null,
+    node_types text [] default null,
+    min_score double precision default null
+)
+returns setof tree_builder.search_hit
+language plpgsql stable
+set search_path = pg_catalog
+rows 10
+as $$
+declare
+    asked record;
+begin
+    select n.text_id, n.corpus, n.model_id, v.embedding, m.model
+    into asked
+    from tree_builder.published_node as n
+    inner join tree_builder.vectors as v on n.model_id = v.model_id and n.text_id = v.text_id
+    inner join tree_builder.embedding_models as m on n.model_id = m.model_id
+    where n.node_id = similar.node;
+    if not found then
+        return;
+    end if;
+    -- One more is asked for, since the nearest text is the node's own.
+    return query
+    select
+        (row_number() over (order by h.place))::integer, h.score, h.similarity, h.vector_place, h.text_score, h.text_place,
+        h.node_id, h.corpus, h.node_type, h.level, h.parent_id, h.position, h.doc_path, h.dir_path, h.title, h.language,
+        h.content, h.char_start, h.char_end, h.page_start, h.page_end, h.run_id
+    from tree_builder.search(
+        null, asked.embedding, least(k + 20, 1000), similar.corpus, similar.directory, similar.document, similar.node_types,
+        null, null, null, null, null, null, similar.min_score, 0, 'scores', asked.model
+    ) as h
+    inner join tree_builder.published_node as n on h.node_id = n.node_id
+    where n.text_id <> asked.text_id
+    order by h.place
+    limit k;
+end
+$$;
+comment on function tree_builder.similar(uuid, integer, text, text, text, text [], double precision) is
+'The k nodes nearest to a node, itself and what has the same content left out; over all corpora of the same model unless told otherwise.';
