@@ -249,7 +249,7 @@ begin
     from tree_builder.published_node as n
     inner join tree_builder.vectors as v on n.model_id = v.model_id and n.text_id = v.text_id
     inner join tree_builder.embedding_models as m on n.model_id = m.model_id
-    where n.node_id = similar.node;
+    where n.node_id = $1;
     if not found then
         return;
     end if;
@@ -260,8 +260,8 @@ begin
         h.node_id, h.corpus, h.node_type, h.level, h.parent_id, h.position, h.doc_path, h.dir_path, h.title, h.language,
         h.content, h.char_start, h.char_end, h.page_start, h.page_end, h.run_id
     from tree_builder.search(
-        null, asked.embedding, least(k + 20, 1000), similar.corpus, similar.directory, similar.document, similar.node_types,
-        null, null, null, null, null, null, similar.min_score, 0, 'scores', asked.model
+        null, asked.embedding, least(k + 20, 1000), $3, $4, $5, $6,
+        null, null, null, null, null, null, $7, 0, 'scores', asked.model
     ) as h
     inner join tree_builder.published_node as n on h.node_id = n.node_id
     where n.text_id <> asked.text_id
