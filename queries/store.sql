@@ -18,6 +18,14 @@ from tree_builder.corpora as c
 left join tree_builder.embedding_models as m on c.model_id = m.model_id
 where c.corpus = :corpus;
 
+-- name: all_corpora
+-- Every corpus.
+select
+    c.corpus_id, c.corpus, c.folder, c.published_run, c.settings, m.model, m.dimensions, c.model_id
+from tree_builder.corpora as c
+left join tree_builder.embedding_models as m on c.model_id = m.model_id
+order by c.corpus;
+
 -- name: upsert_embedding_model
 -- The id of an embedding model with so many dimensions.
 insert into tree_builder.embedding_models as m (model, dimensions) values (:model, :dimensions)
@@ -482,11 +490,16 @@ where
     )
     and coalesce(m.run_id, 0) <= :before_run;
 
+-- name: oldest_unpublished_run
+-- The last published run before the first of those which later ones may still resume.
+select coalesce(min(c.published_run), 0) as run_id
+from tree_builder.corpora as c;
+
 -- name: memo_size
 -- How many answers are kept, what they cost, and how much room they take.
 select
     m.kind, m.model, count(*) as answers, sum(m.input_tokens) as input_tokens, sum(m.output_tokens) as output_tokens,
-    sum(m.cost_usd) as cost_usd, sum(pg_column_size(m.*)) as size_bytes
+    sum(m.cost_usd) as cost_usd, sum(pg_column_size(m.*)) ::bigint as size_bytes
 from tree_builder.memo as m
 group by m.kind, m.model
 order by m.kind, m.model;
@@ -498,3 +511,11 @@ from tree_builder.node as n
 where
     n.corpus_id = :corpus_id and n.doc_path is null and n.since_run < :run_id and n.until_run >= :run_id
     and exists (select 1 from unnest(n.flags) as f (flag) where f.flag like :pattern);
+
+-- name: last_runs
+-- The last runs of a corpus, the newest first.
+select r.run_id, r.state, r.started_at, r.ended_at, r.holder, r.report, r.error
+from tree_builder.runs as r
+where r.corpus_id = :corpus_id
+order by r.run_id desc
+limit :limit;

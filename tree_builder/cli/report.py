@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +10,7 @@ import click
 from tree_builder.model import DocumentStatus
 
 if TYPE_CHECKING:
+    from tree_builder.job.estimate import Estimate
     from tree_builder.job.report import Report
 
 SHOWN_PROBLEMS = 20
@@ -44,10 +46,36 @@ def _print_problems(report: Report) -> None:
     problems = sorted(report.problems, key=lambda p: (p.status is DocumentStatus.EMPTY, p.doc_path))
     for problem in problems[:SHOWN_PROBLEMS]:
         stale = "; the tree of an earlier night stays" if problem.stale else ""
-        click.echo(f"  {problem.status}: {_printable(problem.doc_path)}: {_printable(problem.reason)}{stale}")
+        click.echo(f"  {problem.status}: {printable(problem.doc_path)}: {printable(problem.reason)}{stale}")
     if len(problems) > SHOWN_PROBLEMS:
         click.echo(f"  and {len(problems) - SHOWN_PROBLEMS} more: `tree-builder status` lists them")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in text)
+
+
+def print_estimate(estimate: Estimate, *, as_json: bool) -> None:
+    """Print what a build would do and cost."""
+    e = estimate.as_json()
+    if as_json:
+        click.echo(json.dumps(e))
+        return
+    documents = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in e["documents"].items())
+    click.echo(f"a build of corpus {e['corpus']} would have: {documents}")
+    for change in e["rebuilt"]:
+        click.echo(f"  settings changed: {change}")
+    click.echo(f"  chunks           {e['chunks']:,}")
+    for name in ("summarize", "boundary", "input_tokens", "output_tokens", "embedding_tokens"):
+        r = e[name]
+        click.echo(f"  {name.replace('_', ' '):<16} {r['expected']:>12,.0f}   ({r['low']:,.0f} to {r['high']:,.0f})")
+    r = e["usd"]
+    unpriced = f"; price unknown: {', '.join(e['unpriced'])}" if e["unpriced"] else ""
+    click.echo(
+        f"  US dollars       {r['expected']:>12.4f}   ({r['low']:.4f} to {r['high']:.4f}; prices of {e['prices_date']}{unpriced})"
+    )
+    r = e["minutes"]
+    click.echo(f"  minutes of calls {r['expected']:>12.1f}   ({r['low']:.1f} to {r['high']:.1f})")
+    click.echo("  answers which the memo holds already make it cheaper")
+    for problem in e["problems"]:
+        click.echo(f"  {problem['status']}: {printable(problem['doc_path'])}: {printable(problem['reason'])}")

@@ -47,3 +47,12 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
         ConfigError: an unknown name or a value which cannot be used.
     """
     return Settings.load(given)
+
+
+def database_options(command: F) -> F:
+    """Add the options which say where the database is and how to log."""
+    hints = get_type_hints(Settings)
+    for name in ("log_level", "log_format", "data_dir", "database_url"):
+        helps = next(f.metadata.get("help", "") for f in fields(Settings) if f.name == name)
+        command = _option(name, hints[name], helps)(command)
+    return command

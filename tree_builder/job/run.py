@@ -61,7 +61,7 @@ async def build(
         RunInProgress: another run has the corpus.
         StoreError, ProviderRejected: nothing was published; what was paid for is kept.
     """
-    folder = _checked(Path(folder))
+    folder = checked_folder(Path(folder))
     corpus = corpus or folder.name or "corpus"
     report = Report(corpus)
     progress = progress or Progress()
@@ -77,7 +77,12 @@ async def build(
     return report
 
 
-def _checked(folder: Path) -> Path:
+def checked_folder(folder: Path) -> Path:
+    """Give the folder as an absolute path.
+
+    Raises:
+        ConfigError: there is none.
+    """
     folder = folder.expanduser().absolute()
     if not folder.is_dir():
         raise ConfigError(f"there is no folder {folder}; give the folder which holds the documents", folder=str(folder))
@@ -178,7 +183,7 @@ class Run:
                 lambda: list(scan(self._folder, follow_symlinks=s.follow_symlinks, max_file_mb=s.max_file_mb))
             )
             look = compare(files, known, rehash=self._options.rehash)
-            hashes = await self._hashes(look.suspects, pool)
+            hashes = await hashes_of(self._folder, look.suspects, pool)
         plan = settle(look, hashes, known, {f.doc_path: f for f in files}, recipe=self._recipe)
         self._report.documents["unchanged"] = len(plan.unchanged) + len(plan.touched)
         self._report.documents["unsupported"] = plan.n_unsupported
@@ -188,14 +193,6 @@ class Run:
                 self._report.add_problem(Problem(document.doc_path, document.status, document.reason, document.stale))
                 self._report.documents["unchanged"] -= 1
         return plan
-
-    async def _hashes(self, suspects: tuple[SourceFile, ...], pool: ReadPool) -> dict[str, bytes]:
-        hashes: dict[str, bytes] = {}
-        for start in range(0, len(suspects), 256):
-            batch = suspects[start : start + 256]
-            digests = await asyncio.gather(*(pool.hash(self._folder, file) for file in batch))
-            hashes |= {file.doc_path: digest for file, digest in zip(batch, digests, strict=True) if digest}
-        return hashes
 
     def _say_what_is_rebuilt(self, known: dict[str, KnownDocument]) -> None:
         before = self._corpus.settings.get("ingredients")
@@ -251,7 +248,7 @@ class Run:
             corpus_id, run_id = self._corpus.corpus_id, self._run_id
             model_id = model_id or self._corpus.model_id
             if model_id is not None and outcomes:
-                await index_vectors(self._db, self._url, model_id=model_id, corpus_id=corpus_id, run_id=run_id)
+                await index_vectors(self._url, model_id=model_id, corpus_id=corpus_id, run_id=run_id)
             self._report.nodes = await count_nodes(self._db, corpus_id, run_id)
             self._report.nodes_written, self._report.nodes_ended = await count_writes(self._db, corpus_id, run_id)
             if not self._report.nodes.get("root") and self._corpus.published_run is None:
@@ -285,6 +282,16 @@ class Run:
             await prune(self._db, self._lock, before_run=run_id)
         except TreeBuilderError as error:
             self._report.warnings.append(f"old versions could not be put away, the next run tries again: {error}")
+
+
+async def hashes_of(folder: Path, files: tuple[SourceFile, ...], pool: ReadPool) -> dict[str, bytes]:
+    """Hash files by content, side by side; one which cannot be read is left out."""
+    hashes: dict[str, bytes] = {}
+    for start in range(0, len(files), 256):
+        batch = files[start : start + 256]
+        digests = await asyncio.gather(*(pool.hash(folder, file) for file in batch))
+        hashes |= {file.doc_path: digest for file, digest in zip(batch, digests, strict=True) if digest}
+    return hashes
 
 
 def _documents_in_flight(settings: Settings) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -122,3 +123,24 @@ class Corpora:
         if found is None:
             raise NotFound(f"there is no corpus {corpus!r}; `tree-builder status` lists what there is", corpus=corpus)
         return found
+
+    @retried
+    async def all(self) -> list[Corpus]:
+        return await self._db.fetch(self._statements["all_corpora"], Corpus)
+
+    @retried
+    async def last_runs(self, corpus_id: int, limit: int) -> list[RunRow]:
+        return await self._db.fetch(self._statements["last_runs"], RunRow, corpus_id=corpus_id, limit=limit)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run as stored."""
+
+    run_id: int
+    state: str
+    started_at: datetime
+    ended_at: datetime | None
+    holder: str
+    report: dict[str, Any]
+    error: str | None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import LiteralString, cast
 
 from psycopg import sql
 
 from tree_builder.errors import StoreError, StoreUnavailable
-from tree_builder.store.database import Database, connect, execute, fetch, get
-from tree_builder.store.locks import CorpusLock
+from tree_builder.store.database import Connection, Database, connect, execute, fetch, get
+from tree_builder.store.locks import RUNS_UNDER_WAY, UPKEEP_SPACE, CorpusLock
 from tree_builder.store.retrying import retried
 from tree_builder.store.statements import load
 
@@ -39,7 +40,7 @@ class MemoSize:
 
 
 @retried
-async def index_vectors(db: Database, url: str, *, model_id: int, corpus_id: int, run_id: int) -> int:
+async def index_vectors(url: str, *, model_id: int, corpus_id: int, run_id: int) -> int:
     """Bring the vectors of a run's tree into the model's index before they are published; gives how many were new.
 
     Readers go on meanwhile: a missing index makes their search exact and slower, never wrong.
@@ -63,10 +64,10 @@ async def index_vectors(db: Database, url: str, *, model_id: int, corpus_id: int
     return counts.waiting
 
 
-async def _create_index(conn: object, model_id: int) -> None:
-    statement = await get(conn, load("store")["vector_index_statement"], str, model_id=model_id)  # type: ignore[arg-type]
+async def _create_index(conn: Connection, model_id: int) -> None:
+    statement = await get(conn, load("store")["vector_index_statement"], str, model_id=model_id)
     try:
-        await execute(conn, sql.SQL(statement))  # type: ignore[arg-type]  # made by our own SQL function from a number
+        await execute(conn, sql.SQL(cast("LiteralString", statement)))  # made by our own SQL function from a number
     except StoreUnavailable:
         raise
     except StoreError as error:
@@ -94,19 +95,33 @@ async def forget_old_versions(db: Database, *, corpus_id: int, keep: int) -> Non
         await execute(conn, statements["delete_old_runs"], corpus_id=corpus_id, oldest_run=oldest)
 
 
-@retried
-async def prune(db: Database, lock: CorpusLock, *, before_run: int) -> bool:
+async def prune(db: Database, lock: CorpusLock, *, before_run: int) -> dict[str, int] | None:
     """Remove texts, vectors and answers which nothing refers to; only while no other run is under way.
 
-    Gives whether it was done. before_run: answers of later runs stay, since a run which failed may still be resumed.
+    Gives how many of each, or None when another run is under way. before_run: answers of later runs stay, since a run
+    which did not publish may still be resumed.
     """
-    if not await lock.alone():
-        return False
+    return await _prune(db, before_run) if await lock.alone() else None
+
+
+async def prune_now(db: Database, url: str) -> dict[str, int] | None:
+    """Do the same outside any run; None when one is under way."""
     statements = load("store")
-    for name in ("delete_unused_vectors", "delete_unused_texts"):
-        await db.execute(statements[name])
-    await db.execute(statements["delete_unused_answers"], before_run=before_run)
-    return True
+    async with connect(url, application_name="tree-builder prune") as conn:
+        key = {"space": UPKEEP_SPACE, "number": RUNS_UNDER_WAY}
+        if not await get(conn, statements["try_lock"], bool, **key):
+            return None
+        return await _prune(db, await db.get(statements["oldest_unpublished_run"], int))
+
+
+@retried
+async def _prune(db: Database, before_run: int) -> dict[str, int]:
+    statements = load("store")
+    return {
+        "vectors": await db.execute(statements["delete_unused_vectors"]),
+        "texts": await db.execute(statements["delete_unused_texts"]),
+        "answers": await db.execute(statements["delete_unused_answers"], before_run=before_run),
+    }
 
 
 @retried
