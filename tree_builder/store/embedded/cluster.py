@@ -71,9 +71,9 @@ class Cluster:
         new = Path(tempfile.mkdtemp(prefix=f"{self.folder.name}.new-", dir=self.folder.parent))
         account.own(new)
         try:
-            initdb = [binaries.program("initdb"), "-D", ".", "-U", SUPERUSER, *_INITDB]
+            initdb: list[Path | str] = [binaries.program("initdb"), "-D", ".", "-U", SUPERUSER, *_INITDB]
             self._check(account.run(initdb, cwd=new))
-            single = [binaries.program("postgres"), "--single", "-D", ".", "template1"]
+            single: list[Path | str] = [binaries.program("postgres"), "--single", "-D", ".", "template1"]
             self._check(account.run(single, cwd=new, text=f"create database {DATABASE}\n"))
             new.rename(self.folder)
         except BaseException:
@@ -126,7 +126,7 @@ class Cluster:
                 raise StoreUnavailable(f"another server runs on {self.folder}")
             account.own(socket_dir)
             self._configure(account, socket_dir, options)
-            command = [binaries.program("postgres"), "-D", "."]
+            command: list[Path | str] = [binaries.program("postgres"), "-D", "."]
             account.start(command, cwd=self.folder, log=self.log_file, keep=[life.fd])
         except BaseException:
             shutil.rmtree(socket_dir, ignore_errors=True)

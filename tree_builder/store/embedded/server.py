@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -70,17 +70,16 @@ class Server:
 
     def _make_folder(self) -> None:
         try:
-            if not self.data_dir.exists():
+            with suppress(FileExistsError):
                 self.data_dir.parent.mkdir(parents=True, exist_ok=True)
                 # For root, the account which runs the server passes through; its own folder inside is closed to others.
-                self.data_dir.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, exist_ok=True)
-            writable = os.access(self.data_dir, os.W_OK | os.X_OK)
+                self.data_dir.mkdir(mode=0o700)
+                self.data_dir.chmod(0o711 if os.geteuid() == 0 else 0o700)
+            FileLock(self.data_dir / "start.lock").close()
         except OSError as error:
             raise ConfigError(
-                f"the data folder {self.data_dir} cannot be made: {error}; set data_dir to another"
+                f"the data folder {self.data_dir} cannot be used: {error}; set data_dir to a folder of your own"
             ) from error
-        if not writable:
-            raise ConfigError(f"the data folder {self.data_dir} is not writable; set data_dir to a folder of your own")
 
     def _ensure_running(self) -> Cluster:
         binaries = find_binaries(_existing_major(self.data_dir))
