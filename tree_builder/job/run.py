@@ -247,7 +247,8 @@ class Run:
         with self._report.timed("publish"):
             corpus_id, run_id = self._corpus.corpus_id, self._run_id
             model_id = model_id or self._corpus.model_id
-            if model_id is not None and outcomes:
+            changed_tree = bool(outcomes or plan.gone)
+            if model_id is not None and changed_tree:
                 await index_vectors(self._url, model_id=model_id, corpus_id=corpus_id, run_id=run_id)
             self._report.nodes = await count_nodes(self._db, corpus_id, run_id)
             self._report.nodes_written, self._report.nodes_ended = await count_writes(self._db, corpus_id, run_id)
@@ -267,7 +268,7 @@ class Run:
                 gone=[d.doc_path for d in plan.gone],
             )
             await publish(self._db, publication, self._report.as_json())
-            if outcomes or plan.gone:
+            if changed_tree:
                 await self._tidy(model_id)
         await self._corpora.end_run(run_id, "published", self._report.as_json())
 
