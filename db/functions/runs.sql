@@ -49,7 +49,7 @@ as $$
 $$;
 comment on function tree_builder.tops_at(bigint) is 'The tops of documents and directories as a kept run published them.';
 
-create or replace function tree_builder.changes(from_run bigint, to_run bigint)
+create or replace function tree_builder.changes(from_run bigint, to_run bigint, corpus text default null)
 returns setof tree_builder.change_row
 language plpgsql stable
 set search_path = pg_catalog
@@ -57,6 +57,9 @@ as $$
 begin
     if tree_builder.kept_run(from_run) <> tree_builder.kept_run(to_run) then
         raise exception 'runs % and % are of different corpora', from_run, to_run using errcode = 'invalid_parameter_value';
+    elsif changes.corpus is not null and tree_builder.corpus_id(changes.corpus) <> tree_builder.kept_run(to_run) then
+        raise exception 'run % is not of the corpus %', to_run, quote_literal(changes.corpus)
+            using errcode = 'invalid_parameter_value';
     end if;
     return query
     with paired as materialized (
@@ -95,5 +98,5 @@ begin
     order by l.path, l.node_type desc, l.change;
 end
 $$;
-comment on function tree_builder.changes(bigint, bigint) is
+comment on function tree_builder.changes(bigint, bigint, text) is
 'Which documents and directories differ between two kept runs of one corpus: added, removed, changed (something at or below it) or moved, with both summaries.';

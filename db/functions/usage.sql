@@ -160,16 +160,23 @@ tree_builder.disable_row_security()
 from public;
 
 do $$
+declare
+    reading_view text;
 begin
-    if exists (select 1 from pg_catalog.pg_roles where rolname = 'tree_reader') then
-        grant usage on schema tree_builder to tree_reader;
-        grant select on
-        tree_builder.corpora, tree_builder.embedding_models, tree_builder.documents, tree_builder.texts, tree_builder.vectors,
-        tree_builder.node, tree_builder.path_grants, tree_builder.nodes, tree_builder.published_node, tree_builder.boundaries,
-        tree_builder.document_summaries, tree_builder.directory_summaries, tree_builder.corpus_summaries
-        to tree_reader;
-        -- Reports name files, and holders name machines: readers see when a run was, no more.
-        grant select (run_id, corpus_id, state, started_at, ended_at) on tree_builder.runs to tree_reader;
+    if not exists (select 1 from pg_catalog.pg_roles where rolname = 'tree_reader') then
+        return;
     end if;
+    grant usage on schema tree_builder to tree_reader;
+    grant select on
+    tree_builder.corpora, tree_builder.embedding_models, tree_builder.documents, tree_builder.texts,
+    tree_builder.vectors, tree_builder.node, tree_builder.path_grants
+    to tree_reader;
+    -- Reports name files, and holders name machines: readers see when a run was, no more.
+    grant select (run_id, corpus_id, state, started_at, ended_at) on tree_builder.runs to tree_reader;
+    for reading_view in
+        select format('%I.%I', v.schemaname, v.viewname) from pg_catalog.pg_views as v where v.schemaname = 'tree_builder'
+    loop
+        execute format('grant select on %s to tree_reader', reading_view);
+    end loop;
 end
 $$;
