@@ -24,6 +24,7 @@ COMMANDS = {
     "similar": ("reading", "Nodes which are like a node."),
     "diff": ("reading", "What came, went and changed between two runs."),
     "db": ("db", "The database in use: url, migrate, psql."),
+    "demo": ("demo", "Build a folder and show what was made of it."),
 }
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from tree_builder.grow import Grower
 from tree_builder.job.documents import DocumentWork, Outcome
 from tree_builder.job.fallback import FLAG
 from tree_builder.job.place import Directory, ancestors_of, directories_of, place_directory
-from tree_builder.job.plan import Plan, Reading
+from tree_builder.job.plan import Copy, Plan, Reading
 from tree_builder.job.report import Problem
 from tree_builder.model import ROOT_PATH, DocumentStatus, KnownDocument, NodeType, Tree
 from tree_builder.store.memo import uses_of_place
@@ -61,8 +62,8 @@ class TreeWork:
                 progress.expect(file.size_bytes)
                 self._tasks[file.doc_path] = task
 
-    async def _copy_of(self, copy: object) -> dict[str, Outcome]:
-        outcome = await self._work.copy(copy)  # type: ignore[arg-type]
+    async def _copy_of(self, copy: Copy) -> dict[str, Outcome]:
+        outcome = await self._work.copy(copy)
         return {outcome.document.doc_path: outcome}
 
     def _turn(self, reading: Reading) -> tuple[bool, int, str]:
@@ -87,15 +88,14 @@ class TreeWork:
         return dirty
 
     async def _directory(self, directory: Directory) -> Tree | None:
-        items = self._items(directory)
-        first = await anext(items, None)
-        if first is None:
+        items = await self._items(directory)
+        if not await _any_there(items):
             return None
         top = NodeType.ROOT if directory.dir_path == ROOT_PATH else NodeType.DIR_TOP
-        report = self._work.report
         with uses_of_place() as keys:
-            tree = await self._grower.grow_directory(_chained(first, items), top=top, dir_path=directory.dir_path)
+            tree = await self._grower.grow_directory(_streamed(items), top=top, dir_path=directory.dir_path)
         placed = place_directory(tree, corpus=self._corpus, dir_path=directory.dir_path)
+        report = self._work.report
         with report.timed("publish"):
             links = [Link(*link) for link in placed.links]
             await self._work.staging.replace_directory(directory.dir_path, placed.nodes, links)
@@ -106,22 +106,26 @@ class TreeWork:
             )
         return placed.top
 
-    async def _items(self, directory: Directory) -> AsyncIterator[Tree]:
-        """Give the tops which the directory covers, in path order, each as soon as it and those before it are there."""
-        published: dict[str, Tree] | None = None
+    async def _items(self, directory: Directory) -> list[asyncio.Future[Tree | None]]:
+        """Give the tops which the directory covers, in path order; those which still grow are yet to come."""
+        published = await self._published_tops(directory)
+        items: list[asyncio.Future[Tree | None]] = []
         for path, is_directory in directory.items:
-            if is_directory:
-                above = self._above.get(path)
-                top = await asyncio.shield(above) if above else await self._work.staging.directory_top(path)
+            if is_directory and path in self._above:
+                items.append(self._above[path])
+            elif is_directory:
+                items.append(asyncio.ensure_future(self._work.staging.directory_top(path)))
             elif path in self._tasks:
-                top = (await asyncio.shield(self._tasks[path]))[path].top
+                items.append(asyncio.ensure_future(_top_of(self._tasks[path], path)))
             else:
-                if published is None:
-                    tops = await self._work.staging.document_tops(directory.dir_path)
-                    published = {t.doc_path: t for t in tops if t.doc_path is not None}
-                top = published.get(path)
-            if top is not None:
-                yield top
+                items.append(_there(published.get(path)))
+        return items
+
+    async def _published_tops(self, directory: Directory) -> dict[str, Tree]:
+        if all(path in self._tasks for path in directory.documents):
+            return {}
+        tops = await self._work.staging.document_tops(directory.dir_path)
+        return {top.doc_path: top for top in tops if top.doc_path is not None}
 
     async def _end_what_is_gone(self, directories: dict[str, Directory]) -> None:
         gone = [d.doc_path for d in self._plan.gone if d.has_tree]
@@ -155,8 +159,6 @@ class TreeWork:
 def _refused(
     doc_path: str, status: DocumentStatus, reason: str, size_bytes: int, before: KnownDocument | None
 ) -> Outcome:
-    from dataclasses import replace
-
     if before is not None:
         known = replace(before, status=status, reason=reason, stale=before.has_tree, mtime_ns=0)
     else:
@@ -175,10 +177,29 @@ def _refused(
     return Outcome(known, None, changed=False)
 
 
-async def _chained(first: Tree, rest: AsyncIterator[Tree]) -> AsyncIterator[Tree]:
-    yield first
-    async for item in rest:
-        yield item
+async def _top_of(task: asyncio.Task[dict[str, Outcome]], doc_path: str) -> Tree | None:
+    return (await asyncio.shield(task))[doc_path].top
+
+
+def _there(top: Tree | None) -> asyncio.Future[Tree | None]:
+    future: asyncio.Future[Tree | None] = asyncio.get_running_loop().create_future()
+    future.set_result(top)
+    return future
+
+
+async def _any_there(items: Sequence[asyncio.Future[Tree | None]]) -> bool:
+    """Wait until one item is there, or all are known to be none."""
+    waiting = set(items)
+    while waiting:
+        done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        if any(future.result() is not None for future in done):
+            return True
+    return False
+
+
+async def _streamed(items: Sequence[asyncio.Future[Tree | None]]) -> AsyncIterator[Awaitable[Tree | None]]:
+    for item in items:
+        yield asyncio.shield(item)
 
 
 def first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from tree_builder.job.recipe import changed, ingredients, recipe_of
 from tree_builder.job.report import Problem, Report
 from tree_builder.model import DocumentStatus, KnownDocument, SourceFile
 from tree_builder.models import RunLedger, open_models
-from tree_builder.protocols import Embedder, LanguageModel
+from tree_builder.protocols import Embedder, LanguageModel, Memo, VectorStore
 from tree_builder.read import ReadPool
 from tree_builder.scan import scan
 from tree_builder.settings import Settings
@@ -33,6 +35,10 @@ from tree_builder.store.upkeep import forget_old_versions, index_vectors, prune,
 from tree_builder.store.vectors import PostgresVectors
 
 log = logging.getLogger(__name__)
+
+ModelsFactory = Callable[
+    [Settings, Memo, VectorStore, RunLedger], AbstractAsyncContextManager[tuple[Embedder, LanguageModel]]
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +56,11 @@ async def build(
     corpus: str | None = None,
     options: Options | None = None,
     progress: Progress | None = None,
+    models: ModelsFactory = open_models,
 ) -> Report:
     """Bring the corpus's tree up to date with the folder, and publish it.
 
-    corpus: its name; default: the folder's.
+    corpus: its name; default: the folder's. models: makes the models from the settings; tests put others there.
 
     Raises:
         ConfigError: the folder or a setting cannot be used.
@@ -72,7 +79,7 @@ async def build(
                 stored = await Corpora(db).upsert(corpus, str(folder))
                 async with CorpusLock(db, url, corpus, stored.corpus_id) as lock:
                     stored = await Corpora(db).require(corpus)  # as the last holder of the lock left it
-                    run = Run(folder, settings, options or Options(), db, url, lock, stored, report, progress)
+                    run = Run(folder, settings, options or Options(), db, url, lock, stored, report, progress, models)
                     await run.execute()
     return report
 
@@ -103,10 +110,11 @@ class Run:
         corpus: Corpus,
         report: Report,
         progress: Progress,
+        models: ModelsFactory,
     ) -> None:
         self._folder, self._settings, self._options = folder, settings, options
         self._db, self._url, self._lock, self._corpus = db, url, lock, corpus
-        self._report, self._progress = report, progress
+        self._report, self._progress, self._models = report, progress, models
         self._corpora = Corpora(db)
         self._ingredients = ingredients(settings)
         self._recipe = recipe_of(self._ingredients)
@@ -159,7 +167,7 @@ class Run:
             self._report.spent_so_far = ledger.report
             memo = PostgresMemo(self._db, self._run_id)
             vectors = PostgresVectors(self._db, self._settings.embedding_model_name, self._known_dimensions())
-            async with open_models(self._settings, memo, vectors, ledger) as (embedder, language):
+            async with self._models(self._settings, memo, vectors, ledger) as (embedder, language):
                 self._report.models = {"embedding": embedder.name, "summary": language.name}
                 self._progress.spent = lambda: ledger.total
                 outcomes = await self._grow(plan, known, pool, embedder, language)
@@ -216,14 +224,14 @@ class Run:
             known=known,
             pool=pool,
             embedder=embedder,
-            grower=Grower(language, embedder, self._settings),
+            grower=Grower(language, embedder, self._settings, many=len(plan.readings) > 1),
             staging=staging,
             uses=uses,
             report=self._report,
             progress=self._progress,
             slots=asyncio.Semaphore(_documents_in_flight(self._settings)),
         )
-        above = Grower(WithFallback(language, self._settings.summary_chars), embedder, self._settings)
+        above = Grower(WithFallback(language, self._settings.summary_chars), embedder, self._settings, many=True)
         work = TreeWork(self._corpus.corpus, documents, above, plan, known)
         return await work.grow(await self._unfinished_directories())
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
 
 import tenacity
 
@@ -14,10 +14,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 PATIENCE_S = 120.0
-"""How long a restarting server is waited for: crash recovery of a busy server takes seconds, a failover up to a minute."""
+"""How long a restarting server is waited for: recovery of a busy server takes seconds, a failover up to a minute."""
 
 
-def retried(work: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+def retried(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
     """Do the work again while the database cannot be reached; for work whose repetition changes nothing.
 
     Raises:
