@@ -1,32 +1,209 @@
-"""An extract: the sentences of some texts which say most, verbatim and in order. Pure functions; runs inside a worker."""
+"""An extract: the sentences of some items which say most, verbatim and in order. Pure functions; runs inside a worker."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from nupunkt import sent_tokenize
+from tree_builder.models.local.ranking import Candidate, Choice, Weights, tokens, units_of, weigh
+from tree_builder.models.local.sentences import SOFT, Fault, Sentence, ends_whole, sentences
 
-WORD = re.compile(r"\w+")
+SLACK = 4
+"""Per cent which an extract may be longer than asked, so that a last good sentence finds room."""
+COVERING_SLACK = 30
+"""The same where otherwise a document would have no sentence in its directory's summary."""
+ENOUGH = 60
+"""Per cent of the length asked; an extract which faultless sentences fill so far takes no faulty ones."""
+STANDING = {Fault.DANGLING: 35, Fault.PRONOUN: 75, Fault.SPEECH: 60, Fault.LONG: 50}
+"""Per cent of its value which a sentence with that fault keeps."""
+LEAD_STANDING, LEAD_SENTENCES = 140, 2
+"""What comes first says what a text is."""
+NAME_STANDING = 30
+"""A name which the text repeats says who it is about; per cent more for each of up to two."""
+ALIKE = 70
+"""Per cent of a sentence's words which one chosen before may share; with more it repeats it."""
 
 
-def extract(texts: Sequence[str], overlaps: Sequence[int], *, chars: int) -> str:
-    """Give about `chars` characters of sentences from consecutive texts; `overlaps` are the characters each repeats of the one before."""
-    joined = "".join(
-        text[overlap:] if i else text for i, (text, overlap) in enumerate(zip(texts, overlaps, strict=True))
-    )
-    sentences = [str(s).strip() for s in sent_tokenize(joined)]
-    sentences = [s for s in sentences if s]
-    counts = Counter(w.lower() for s in sentences for w in set(WORD.findall(s)) if len(w) > 3)
-    scores = [
-        round(sum(counts[w.lower()] for w in set(WORD.findall(s))) / (5 + len(WORD.findall(s))), 4) for s in sentences
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text to extract from. flowing: it is a chunk, which goes on in the chunk after it; `overlap` characters repeat the one before."""
+
+    text: str
+    overlap: int = 0
+    flowing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A sentence, the run of text it stands in, and the item it belongs to."""
+
+    sentence: Sentence
+    run: int
+    item: int
+
+
+def extract(
+    items: Sequence[Passage],
+    context: Sequence[Passage] = (),
+    *,
+    chars: int,
+    leads: bool = False,
+    covering: bool = False,
+) -> str:
+    """Give about `chars` characters of sentences; never empty where there is any text.
+
+    items: what is to be covered. context: the text below them, whose words decide what matters; without it, the items themselves.
+    leads: whether the first item begins a document. covering: whether each item shall have a sentence, as each document in its
+    directory's summary.
+    Sentences which stood side by side share a line; a new line begins where something was left out.
+    """
+    weights = weigh(joined(context or items))
+    places = list(_places(items))
+    candidates = [
+        _candidate(place, weights, lead=_leads(places, n, leads=leads, covering=covering))
+        for n, place in enumerate(places)
     ]
-    chosen: list[int] = []
-    used = 0
-    for i in sorted(range(len(sentences)), key=lambda i: (-scores[i], i)):
-        if used + len(sentences[i]) <= chars:
-            chosen.append(i)
-            used += len(sentences[i]) + 1
-    text = " ".join(sentences[i] for i in sorted(chosen)) or joined[:chars].strip()
-    return text or joined or "-"
+    choice = Choice(candidates, weights, share_chars=chars // max(1, len(items)))
+    _Chooser(choice, candidates, places, chars).choose(covering=covering, n_items=len(items))
+    return _in_order(choice.chosen, places) or _beginning(joined(items), chars)
+
+
+def joined(passages: Sequence[Passage]) -> str:
+    """Join passages: chunks with each overlap once, others a paragraph each."""
+    parts: list[str] = []
+    for before, passage in zip((None, *passages), passages, strict=False):
+        if before is not None and before.flowing and passage.flowing:
+            parts.append(passage.text[passage.overlap :])
+        else:
+            parts += ["\n\n", passage.text] if parts else [passage.text]
+    return "".join(parts)
+
+
+def _places(items: Sequence[Passage]) -> Iterator[_Place]:
+    """Split into sentences. Neighbouring chunks are one text, since a sentence may run from one to the next."""
+    number = 0
+    for run, size in enumerate(_run_sizes(items)):
+        passages = items[number : number + size]
+        first = passages[0]
+        whole = not first.overlap or ends_whole(first.text[: first.overlap])
+        text = joined([Passage(first.text[first.overlap :], 0, first.flowing), *passages[1:]])
+        ends = _ends([len(p.text) - p.overlap for p in passages], total=len(text))
+        seen = 0
+        for sentence in sentences(text, begins_whole=whole):
+            within = next((i for i, end in enumerate(ends) if seen < end), size - 1)
+            yield _Place(sentence, run, number + within)
+            seen += len(sentence.text) + 1
+        number += size
+
+
+def _run_sizes(items: Sequence[Passage]) -> list[int]:
+    sizes: list[int] = []
+    for before, item in zip((None, *items), items, strict=False):
+        if before is not None and before.flowing and item.flowing:
+            sizes[-1] += 1
+        else:
+            sizes.append(1)
+    return sizes
+
+
+def _ends(lengths: Sequence[int], *, total: int) -> list[int]:
+    ends: list[int] = []
+    for length in lengths:
+        ends.append((ends[-1] if ends else 0) + length)
+    ends[-1] = max(ends[-1], total)
+    return ends
+
+
+def _leads(places: Sequence[_Place], number: int, *, leads: bool, covering: bool) -> bool:
+    """Say whether a sentence is among the first faultless ones: of the document, or, in a directory, of each item."""
+    place = places[number]
+    if not (covering or (leads and place.item == 0)) or not _clean(place):
+        return False
+    return sum(1 for p in places[:number] if p.item == place.item and _clean(p)) < LEAD_SENTENCES
+
+
+def _clean(place: _Place) -> bool:
+    return not place.sentence.faults & ~SOFT
+
+
+def _candidate(place: _Place, weights: Weights, *, lead: bool) -> Candidate:
+    standing = LEAD_STANDING if lead else 100
+    for fault, share in STANDING.items():
+        if fault in place.sentence.faults:
+            standing = standing * share // 100
+    names = len(weights.names.intersection(tokens(place.sentence.text)))
+    standing = standing * (100 + NAME_STANDING * min(2, names)) // 100
+    return Candidate(units_of(place.sentence.text, weights), len(place.sentence.text), place.item, standing)
+
+
+class _Chooser:
+    """Fills the length asked: first, where each item counts, one sentence of each; then the best of all."""
+
+    def __init__(self, choice: Choice, candidates: Sequence[Candidate], places: Sequence[_Place], chars: int) -> None:
+        self._choice = choice
+        self._candidates = candidates
+        self._places = places
+        self._chars = chars
+        self._words = [frozenset(tokens(place.sentence.text)) for place in places]
+
+    def choose(self, *, covering: bool, n_items: int) -> None:
+        clean = [n for n, place in enumerate(self._places) if _clean(place)]
+        if covering:
+            self._one_of_each(clean, n_items)
+        self._choice.fill(clean, self._fits)
+        if self._used() * 100 < self._chars * ENOUGH:
+            self._choice.fill([n for n in range(len(self._places)) if n not in set(clean)], self._fits)
+
+    def _one_of_each(self, clean: Sequence[int], n_items: int) -> None:
+        """Take of each item, in order, the best sentence which leaves room for the others, else its shortest."""
+        limit = self._chars * (100 + COVERING_SLACK) // 100
+        for item in range(n_items):
+            mine = [n for n in clean if self._places[n].item == item and not self._repeats(n)]
+            room = (limit - self._used()) // (n_items - item)
+            short = [n for n in mine if self._candidates[n].chars <= room]
+            if short:
+                self._choice.take(max(short, key=lambda n: (self._choice.value(n), -n)))
+            elif mine:
+                shortest = min(mine, key=lambda n: (self._candidates[n].chars, n))
+                if self._used() + self._candidates[shortest].chars <= limit:
+                    self._choice.take(shortest)
+
+    def _used(self) -> int:
+        return sum(self._candidates[n].chars + 1 for n in self._choice.chosen)
+
+    def _fits(self, number: int) -> bool:
+        room = self._chars * (100 + SLACK) // 100 - self._used()
+        return self._candidates[number].chars <= room and self._used() < self._chars and not self._repeats(number)
+
+    def _repeats(self, number: int) -> bool:
+        words = self._words[number]
+        return any(
+            100 * len(words & self._words[other]) > ALIKE * min(len(words), len(self._words[other]))
+            for other in self._choice.chosen
+        )
+
+
+def _in_order(chosen: Sequence[int], places: Sequence[_Place]) -> str:
+    lines: list[str] = []
+    before: _Place | None = None
+    for number in sorted(chosen):
+        place = places[number]
+        if before is not None and _adjoining(before, place):
+            lines[-1] += f" {place.sentence.text}"
+        else:
+            lines.append(place.sentence.text)
+        before = place
+    return "\n".join(lines)
+
+
+def _adjoining(before: _Place, place: _Place) -> bool:
+    a, b = before.sentence, place.sentence
+    return before.run == place.run and a.paragraph == b.paragraph and a.place + 1 == b.place
+
+
+def _beginning(text: str, chars: int) -> str:
+    """Give the beginning of a text which has no sentence at all, cut at a space where there is one."""
+    text = " ".join(text.split())
+    if len(text) <= chars:
+        return text or "-"
+    return text[: text.rfind(" ", chars // 2, chars) if " " in text[chars // 2 : chars] else chars]

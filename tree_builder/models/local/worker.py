@@ -31,9 +31,11 @@ def answer(job: str, head: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         vectors = embed(head["texts"])
         return {"shape": list(vectors.shape)}, vectors.tobytes()
     if job == "extract":
-        from tree_builder.models.local.extraction import extract
+        from tree_builder.models.local.extraction import Passage, extract
 
-        return {"text": extract(head["texts"], head["overlaps"], chars=head["chars"])}, b""
+        items, context = ([Passage(*p) for p in head[name]] for name in ("items", "context"))
+        text = extract(items, context, chars=head["chars"], leads=head["leads"], covering=head["covering"])
+        return {"text": text}, b""
     raise ValueError(f"a local worker knows embed and extract, not {job!r}")
 
 

@@ -1,0 +1,245 @@
+"""Text to sentences, each with what speaks against quoting it alone. Plain functions, no I/O; runs inside a worker."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Flag, auto
+
+from nupunkt import sent_spans
+
+WRAPPED_WIDTH = 100
+"""A text none of whose lines is longer has hard line breaks; others have a paragraph a line, as the readers give them."""
+
+_BREAK = re.compile(r"\n[ \t\u3000]*\n\s*|\n")
+_CJK_END = re.compile(r"[。！？｡][」』”’）】〉》\"']*")
+_SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_MARKER = re.compile(
+    r"(?:[•·▪■□◦●○►➢✓*–—-]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxIVX]{1,5})[.)]|(?:\d{1,3}\.)+\d{1,3}|§\s?\d+|Q:|A:)[ \t\u00a0]+"
+    r"|\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})\)[ \t]*"
+)
+_RUN_IN_HEADING = re.compile(r"[A-Z][A-Z0-9 ,/&'’()-]{2,70}[:.—–-]\s+(?=[A-Z][a-z]|[A-Z] [a-z])")
+_MONTHS = r"Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Januar|Februar|März|April|Juni|Juli|August|September|Oktober|November|Dezember"
+_NO_END = re.compile(
+    r"(?:\b(?:z\. ?B|d\. ?h|u\. ?a|i\. ?d\. ?R|bzw|ca|Nr|Abs|Art|Bd|vgl|inkl|ggf|sog|evtl|p\. ?ex|cf|env|etc|No|Nos|Sec|Fig|Inc|Corp|Ltd|Co|vs)\.)$"
+)
+_ORDINAL = re.compile(r"\b\d{1,2}\.$")
+_MONTH_NEXT = re.compile(rf"(?:{_MONTHS})\b")
+_TERMINAL = re.compile(r"[.!?…。！？｡؟۔।॥։።။][)\]}”’\"'»«」』）】*]*$")
+_QUESTION = re.compile(r"[?？؟][)\]}”’\"'»«」』）】*]*$")
+
+
+class Fault(Flag):
+    """What speaks against quoting a sentence by itself."""
+
+    NONE = 0
+    HALF = auto()  # its beginning or its end is missing, or it is no sentence: a heading, a list item
+    DANGLING = auto()  # leans on the sentence before it: However, This, It
+    PRONOUN = auto()  # begins with he, she, they: leans a little
+    QUESTION = auto()
+    BRACKETS = auto()  # brackets or quotation marks which do not close
+    TABLE = auto()  # cells, leaders, columns of numbers, blanks to fill in
+    CODE = auto()
+    CAPITALS = auto()
+    BOILERPLATE = auto()  # copyright, licence, page furniture, notes of a publisher
+    POINTER = auto()  # only leads elsewhere: See Section 3.2
+    SHORT = auto()
+    LONG = auto()
+    SPEECH = auto()  # quoted speech, or words from an I to a you
+
+
+SOFT = Fault.DANGLING | Fault.PRONOUN | Fault.SPEECH | Fault.LONG
+"""Faults which lower a sentence's chances. All others keep it out while there is anything better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence as it stands in the text, but for white space, which is single spaces.
+
+    paragraph, place: which paragraph of the text, and which sentence of it. whole: False when its beginning may be missing.
+    """
+
+    text: str
+    paragraph: int
+    place: int
+    faults: Fault
+
+
+def sentences(text: str, *, begins_whole: bool = True) -> list[Sentence]:
+    """Split a text. List markers and run-in headings are left off; pieces without a letter or digit are dropped.
+
+    begins_whole: False when the text begins in the middle of a sentence, so that the first piece is half of one.
+    """
+    found: list[Sentence] = []
+    for number, paragraph in enumerate(_paragraphs(text)):
+        for place, piece in enumerate(_pieces(paragraph)):
+            half = not begins_whole and number == 0 and place == 0
+            clean = _without_marker(piece)
+            if any(c.isalnum() for c in clean):
+                found.append(Sentence(clean, number, place, faults(clean) | (Fault.HALF if half else Fault.NONE)))
+    return found
+
+
+def ends_whole(text: str) -> bool:
+    """Say whether a text ends where a sentence or a paragraph does."""
+    return text.endswith("\n") or bool(_TERMINAL.search(text.rstrip()))
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    lines = _BREAK.split(text)
+    wrapped = len(lines) > 3 and max(len(line) for line in lines) <= WRAPPED_WIDTH
+    if not wrapped:
+        yield from (joined for line in lines if (joined := " ".join(line.split())))
+        return
+    breaks = [m.group() for m in _BREAK.finditer(text)] + ["\n\n"]
+    current: list[str] = []
+    for line, after in zip(lines, breaks, strict=True):
+        if current and _MARKER.match(line.strip()):
+            yield " ".join(" ".join(current).split())
+            current = []
+        current.append(line)
+        if after.count("\n") > 1 or len(line.strip()) < WRAPPED_WIDTH // 3:
+            yield " ".join(" ".join(current).split())
+            current = []
+    if current:
+        yield " ".join(" ".join(current).split())
+
+
+def _pieces(paragraph: str) -> list[str]:
+    if not paragraph:
+        return []
+    if len(_CJK_END.findall(paragraph)) and len(_SPACELESS.findall(paragraph)) * 3 > len(paragraph):
+        ends = [m.end() for m in _CJK_END.finditer(paragraph)]
+        cuts = sorted({0, *ends, len(paragraph)})
+    else:
+        cuts = [0, *(end for _, end in sent_spans(paragraph))]
+        cuts = sorted({*cuts, len(paragraph)})
+    pieces: list[str] = []
+    for start, end in itertools.pairwise(cuts):
+        piece = paragraph[start:end].strip()
+        if pieces and piece and _belongs_to(pieces[-1], piece):
+            pieces[-1] = f"{pieces[-1]} {piece}"
+        elif piece:
+            pieces.append(piece)
+    return pieces
+
+
+def _belongs_to(before: str, piece: str) -> bool:
+    """Say whether a cut after `before` was none: an abbreviation, an ordinal, or a small letter after it."""
+    if piece[0].islower():
+        return before[-1] in ".:;,)" or before[-1].isalnum()
+    if _ORDINAL.search(before) and _MONTH_NEXT.match(piece):
+        return True
+    return bool(_NO_END.search(before)) and not before.endswith("etc.")
+
+
+def _without_marker(piece: str) -> str:
+    """Leave off list markers, also several, and a heading which runs into its sentence. What is left is verbatim."""
+    while (marker := _MARKER.match(piece)) and marker.end() < len(piece):
+        piece = piece[marker.end() :].lstrip()
+    heading = _RUN_IN_HEADING.match(piece)
+    return piece[heading.end() :] if heading else piece
+
+
+# --- what speaks against a sentence -----------------------------------------------------------------------------------
+
+_DANGLING_STARTS = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        however this these that those it its such therefore thus hence consequently accordingly moreover furthermore also besides
+        otherwise instead nevertheless nonetheless but and or nor so yet then still conversely likewise similarly meanwhile additionally
+        finally secondly thirdly again rather another others same latter former here which whose
+        dies diese dieser dieses diesem diesen das daher deshalb deswegen dabei dazu damit davon darum jedoch aber und oder auch außerdem
+        zudem ferner dann somit allerdings dennoch trotzdem hierbei hierzu hierfür solche solcher dessen deren es denn doch
+        cela ceci cette ces cet ainsi donc mais et ou cependant toutefois néanmoins pourtant ensuite enfin aussi puis alors celui celle
+        esto esta este estos estas ello pero además también entonces así luego
+        questo questa questi queste ciò ma però inoltre quindi dunque anche isso isto mas também portanto assim
+        dit deze dat maar dus echter ook daarom
+        """,
+    )
+)
+_DANGLING_PHRASES = (
+    "in addition", "as a result", "for example", "for instance", "in this", "in these", "in such", "in that case", "at this", "by this", "at that",
+    "to this end", "on the other hand", "of these", "as such", "in contrast", "even so", "after that", "after this", "for this", "as well",
+    "with this", "in other words", "the same", "the latter", "the former", "the following", "the above", "the foregoing", "if so", "if not",
+    "zum beispiel", "in diesem", "in dieser", "aus diesem", "par exemple", "en outre", "de plus", "dans ce", "par conséquent", "c'est", "c’est", "il est",
+    "por ejemplo", "por lo tanto", "在此", "此外", "因此", "但是", "然而", "所以", "しかし", "また", "そして", "これ", "それ", "この", "その",
+)  # fmt: skip
+_PRONOUN_STARTS = frozenset(
+    re.findall(r"\S+", "he she they his her their him them er sie ihr ihre ihm il elle ils elles leur él ella ellos")
+)
+_FIRST_PERSON = frozenset(
+    re.findall(r"\S+", "i you my your me i'm i'll i've i'd you're you'll i’m i’ll i’ve i’d you’re you’ll")
+)
+_POINTER = re.compile(
+    r"(?:\(?(?:please )?(?:see|cf\.?|refer to|siehe|vgl\.?|voir|véase)\b.{0,140}$|\[\d+\]|(?:figure|table|abbildung|tabelle|fig\.) \d)",
+    re.IGNORECASE,
+)
+_BOILERPLATE = re.compile(
+    r"copyright\b|\(c\) ?(?:19|20)\d\d|©|all rights reserved|permission is (?:hereby )?granted to|free documentation license|project gutenberg"
+    r"|this etext was produced|transcriber's note|extensive research did not uncover|\bisbn\b|table of contents|inhaltsverzeichnis|no warranty"
+    r"|without even the implied warranty|confidential treatment (?:has been )?requested|regulation s-k|as (?:exhibit|schedule) \w+ (?:hereto|attached)"
+    r"|page intentionally left blank|in witness whereof|\bmust be distributed under\b|creative commons|licensed under|terms of the gnu"
+    r"|alle rechte vorbehalten|tous droits réservés|signature page|^source: ",
+    re.IGNORECASE,
+)
+_TABLE = re.compile(
+    r"\s\|\s|^\||\||…\s*\d+|\.{4,}|_{3,}|\[\s*[*●_ ]+\s*\]|\*{3,}|\s[,;:.](?:\s|$)|-{3,}|\t|(?:\s\d[\d.,%]*){5,}|:\s*:|\(\s*\)|[●□☐☒]"
+)
+_CODE = re.compile(
+    r"</?\w+[^>]*>|[{}\\^`~]|::|->|=>|==|\w\(\)|\$\w|\w=\w|--\w|/\w+/\w|#\w|\w_\w+_|\s[-+]\w\s|;\s*$|&&|%\w"
+)
+_SPEECH = re.compile(r"[\"“”„«»]|(?:^|\s)[‘'](?=\w)")
+_PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("“", "”"), ("«", "»"), ("「", "」"), ("『", "』"), ("（", "）"))
+_WORD = re.compile(r"\w[\w'’-]*")
+
+
+def faults(sentence: str) -> Fault:
+    """Find what speaks against quoting the sentence by itself."""
+    spaceless = len(_SPACELESS.findall(sentence)) * 3 > len(sentence)
+    words = _WORD.findall(sentence.lower())
+    n_words = len(sentence) // 2 if spaceless else len(words)
+    found = Fault.NONE
+    if not _TERMINAL.search(sentence) or sentence[0].islower() or sentence[0] in ",.;:)]}?!…/%&=+|":
+        found |= Fault.HALF
+    if n_words < 5 or len(sentence) < (12 if spaceless else 25):
+        found |= Fault.SHORT
+    if len(sentence) > 400:
+        found |= Fault.LONG
+    if _QUESTION.search(sentence):
+        found |= Fault.QUESTION
+    if any(sentence.count(a) != sentence.count(b) for a, b in _PAIRS) or sentence.count('"') % 2:
+        found |= Fault.BRACKETS
+    return found | _starts(sentence, words) | _matter(sentence, words)
+
+
+def _starts(sentence: str, words: Sequence[str]) -> Fault:
+    lowered = sentence.lower()
+    if not words:
+        return Fault.SHORT
+    if words[0] in _DANGLING_STARTS or lowered.startswith(_DANGLING_PHRASES):
+        return Fault.DANGLING
+    return Fault.PRONOUN if words[0] in _PRONOUN_STARTS else Fault.NONE
+
+
+def _matter(sentence: str, words: Sequence[str]) -> Fault:
+    found = Fault.NONE
+    letters = sum(c.isalpha() for c in sentence)
+    capitals = sum(c.isupper() for c in sentence)
+    digits = sum(c.isdigit() for c in sentence)
+    if capitals > 12 and capitals * 2 > letters:
+        found |= Fault.CAPITALS
+    if _TABLE.search(sentence) or digits * 4 > len(sentence) or letters * 2 < len(sentence):
+        found |= Fault.TABLE
+    if 25 * len(_CODE.findall(sentence)) > len(sentence):
+        found |= Fault.CODE
+    if _BOILERPLATE.search(sentence):
+        found |= Fault.BOILERPLATE
+    if _POINTER.match(sentence):
+        found |= Fault.POINTER
+    if _SPEECH.search(sentence) and not _FIRST_PERSON.isdisjoint(words):
+        found |= Fault.SPEECH
+    return found
