@@ -1,4 +1,4 @@
-"""The bound on calls (law 7), checked while a tree grows."""
+"""The bound on calls (law 7) and what speculation may add to it, counted while a tree grows."""
 
 from __future__ import annotations
 
@@ -6,31 +6,81 @@ from collections.abc import Callable
 
 from tree_builder.errors import LevelDidNotShrink
 
+TYPICAL_CALLS = 1.2
+"""Calls a merge, until a tree has shown its own rate. It lies between 1, one huge group, and 2, pairs only."""
 
-class Budget:
-    """At most two calls an item, for grouping and summarizing on all levels together.
 
-    A group of g items takes g - 1 items off the tree's front. It costs 2 calls when g is 2 (probe, closing question), and
-    g + 1 when g is more (probe, g - 1 questions, final summary), so never more than 2 (g - 1). Over all levels N items
-    become one, which makes at most 2 (N - 1). Repairs and the parts of a single huge item are not counted.
+class Account:
+    """The calls of one growth.
 
-    seen: how many base items have come so far.
+    N items cost at most 2 (N - 1) calls for grouping and summarizing on all levels together: a group of g items takes g - 1
+    items off the tree's front ("merges"), and costs 2 calls when g is 2 (probe, closing question), g + 1 when g is more (probe,
+    g - 1 questions, final summary), so never more than 2 (g - 1). Repairs and the parts of a single huge item are not counted.
+
+    Speculative calls are pending until it is known whether the tree uses them. Were all of them lost, and each merge still
+    to come as dear as can be, the total must still not pass 2 (N - 1) (1 + share): `allows_speculative_call` sees to that.
+
+    seen: how many base items have come so far. share: the allowed extra.
     """
 
-    def __init__(self, seen: Callable[[], int]) -> None:
+    def __init__(self, seen: Callable[[], int], share: float = 0.0) -> None:
         self._seen = seen
+        self.share = share
         self.used = 0
+        self.pending = 0
+        self.wasted = 0
+        self.merged = 0
+
+    @property
+    def remaining(self) -> int:
+        """Merges still to come."""
+        return max(0, self._seen() - 1 - self.merged)
+
+    @property
+    def expected(self) -> float:
+        """Calls which the tree will have used, at the rate seen so far."""
+        return self.used + self.rate * self.remaining
+
+    @property
+    def rate(self) -> float:
+        """Calls a merge, as far as the tree has shown."""
+        return self.used / self.merged if self.merged >= 20 else TYPICAL_CALLS
 
     def spend(self) -> None:
-        """Count a call.
+        """Count a call which the tree uses.
 
         Raises:
-            LevelDidNotShrink: the bound is reached, which only a fault in growing itself can bring about.
+            LevelDidNotShrink: the bound is passed, which only a fault in growing itself can bring about.
         """
-        self.used += 1
-        if self.used > 2 * self._seen():
+        self._use(1)
+
+    def speculate(self) -> None:
+        """Count a call which the tree may use."""
+        self.pending += 1
+
+    def confirm(self, calls: int) -> None:
+        """Count pending calls as used."""
+        self.pending -= calls
+        self._use(calls)
+
+    def waste(self, calls: int) -> None:
+        """Count pending calls as lost."""
+        self.pending -= calls
+        self.wasted += calls
+
+    def allows_speculative_call(self, calls: int = 1) -> bool:
+        """Say whether so many more calls would break no bound if all were lost, and whether losses are as planned so far."""
+        if self.wasted > self.share * self.expected:
+            return False
+        bound = 2 * self.share * max(0, self._seen() - 1) + 2 * self.merged
+        return self.used + self.pending + self.wasted + calls <= bound
+
+    def _use(self, calls: int) -> None:
+        self.used += calls
+        items = self._seen()
+        if self.used > 2 * items:
             raise LevelDidNotShrink(
-                f"growing {self._seen()} items took more than {2 * self._seen()} model calls; please report this",
-                items=self._seen(),
+                f"growing {items} items took more than {2 * items} model calls; please report this",
+                items=items,
                 calls=self.used,
             )

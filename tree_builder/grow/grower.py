@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 
 from tree_builder.grow.boundaries import Detect
+from tree_builder.grow.chains import Budgeting
+from tree_builder.grow.desk import Desk, Slots
 from tree_builder.grow.detecting import detect_boundaries
 from tree_builder.grow.growth import Growth
-from tree_builder.grow.items import Arriving, Feed
-from tree_builder.grow.plan import Plan, boundaries_of
+from tree_builder.grow.items import Arriving
+from tree_builder.grow.plan import Plan
 from tree_builder.grow.tops import Top
 from tree_builder.model import NodeType, Tree
 from tree_builder.protocols import Embedder, LanguageModel
@@ -19,6 +21,8 @@ class Grower:
     """Grows the trees of one run: documents, directories, the root. Any number may grow side by side.
 
     detect: the boundaries of a level from its texts and vectors, used by `boundaries = "embedding"`.
+    slots: tells how many more calls would start at once; default: settings.concurrency less the calls in flight.
+    many: several documents are to come, so speculation is held to a small share from the first.
     """
 
     def __init__(
@@ -28,10 +32,12 @@ class Grower:
         settings: Settings,
         *,
         detect: Detect = detect_boundaries,
+        slots: Slots | None = None,
+        many: bool = False,
     ) -> None:
-        self._model = model
-        self._settings = settings
-        self._boundaries = boundaries_of(settings, embedder, detect)
+        self._desk = Desk(settings.concurrency, slots)
+        self._plan = Plan(model, embedder, settings, detect, self._desk)
+        self._budgeting = Budgeting(self._desk, settings.speculation, many=many)
 
     async def grow_document(self, chunks: Sequence[Tree]) -> Tree:
         """Grow a document's chunks into its `doc_top`. A lone chunk is promoted, without a model call.
@@ -45,7 +51,7 @@ class Grower:
         """
         first = chunks[0] if chunks else None
         path = (first.doc_path, first.dir_path) if first else (None, None)
-        return await self._growth().tree(list(chunks), Top(NodeType.DOC_TOP, *path))
+        return await self._growth(Top(NodeType.DOC_TOP, *path)).tree(list(chunks))
 
     async def grow_directory(
         self, items: AsyncIterable[Arriving] | Iterable[Tree], *, top: NodeType, dir_path: str
@@ -55,13 +61,12 @@ class Grower:
         items: they may be given while they still grow, as awaitables; one which gives None drops out. The levels above
         start while items are missing. Raises as `grow_document`, and what an awaited item raises.
         """
-        return await self._growth().tree(items, Top(top, dir_path=dir_path))
+        return await self._growth(Top(top, dir_path=dir_path)).tree(items)
 
     async def build_level(self, items: AsyncIterable[Arriving] | Iterable[Tree]) -> AsyncIterator[Tree]:
         """Grow one level: give its nodes in order, each as soon as it is there. A lone last item is given as it is."""
-        async for node in self._growth().level(items):
+        async for node in self._growth(None).level(items):
             yield node
 
-    def _growth(self) -> Growth:
-        model, settings, boundaries = self._model, self._settings, self._boundaries
-        return Growth(Feed(model.size), lambda budget: Plan(model, settings, boundaries, budget))
+    def _growth(self, top: Top | None) -> Growth:
+        return Growth(self._plan, self._budgeting, top)

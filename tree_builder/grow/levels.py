@@ -1,46 +1,64 @@
-"""Levels: each reads the groups of the one below as its items, and starts while that one still grows."""
+"""Levels: each reads the groups of the one below as its items, and starts while that one still grows.
+
+A group is formed from what is found from its first item on. So groups can be formed from any position, by several chains
+at once; where a chain arrives at an item at which another already began a group, the two are the same from there on.
+The tree is what is reached from the first item: `walk` follows it, confirms its groups, and discards those it passes by.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tree_builder.errors import LevelDidNotShrink
 from tree_builder.grow.boundaries import Ask, Boundaries
+from tree_builder.grow.budget import Account
 from tree_builder.grow.groups import Formation, node_over
 from tree_builder.grow.items import END, Item, Items
 from tree_builder.grow.plan import Plan
+from tree_builder.grow.runs import Run
 from tree_builder.grow.tops import Top
-from tree_builder.model import Summary, Tree
+from tree_builder.model import Tree
+
+if TYPE_CHECKING:
+    from tree_builder.grow.chains import Chain
 
 
-class Run:
-    """One group in the making. Its extent is known before its node: the chain goes on while the summary is written."""
+@dataclass(slots=True)
+class Ground:
+    """What the levels of one growth share.
 
-    def __init__(self, start: int) -> None:
-        loop = asyncio.get_running_loop()
-        self.start = start
-        self.next: asyncio.Future[int] = loop.create_future()
-        self.item: asyncio.Future[Item] = loop.create_future()
-        self.n_items = 0
+    on_news: called when an extent became known or the tree moved on. on_failure: called when a group of the tree failed.
+    """
 
-    def fail(self, error: BaseException) -> None:
-        for future in (self.next, self.item):
-            if not future.done():
-                future.set_exception(error)
-                future.exception()  # it is raised where it is awaited, if at all
+    plan: Plan
+    account: Account
+    top: Top | None = None
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    on_news: Callable[[], None] = lambda: None
+    on_failure: Callable[[BaseException], None] = lambda _: None
 
 
 class Level:
-    """The groups of one level, by the position at which each begins. To the level above they are its items."""
+    """The groups of one level, by the position at which each begins. To the level above they are its items.
 
-    def __init__(self, below: Items, plan: Plan, tasks: set[asyncio.Task[None]], *, top: Top | None) -> None:
-        self._below = below
-        self._plan = plan
-        self._tasks = tasks
-        self._top = top
-        self._boundaries: Boundaries = plan.boundaries()
+    frontier: how far the tree's own chain has come. reached: starts of unresolved groups at which others ended, ascending.
+    """
+
+    def __init__(self, below: Items, number: int, ground: Ground) -> None:
+        self.below = below
+        self.number = number
+        self.above: Level | None = None
+        self.frontier = 0
+        self.reached: list[int] = []
+        self._ground = ground
+        self._boundaries: Boundaries = ground.plan.boundaries()
+        self._origin = 0
         self._runs: dict[int, Run] = {}
+        self._open: list[int] = []  # starts of groups which are neither confirmed nor discarded
         self._awaited: dict[int, asyncio.Future[Run]] = {}
 
     async def at(self, position: int) -> Item | None:
@@ -55,58 +73,110 @@ class Level:
         return await asyncio.shield(run.item)
 
     async def walk(self) -> AsyncIterator[Run]:
-        """Give the level's groups in order, each as soon as its extent is known."""
-        first = await self._below.at(0)
-        position = END if first is None else first.start
-        origin = position
+        """Give the tree's groups in order, each as soon as its extent is known."""
+        first = await self.below.at(0)
+        position = self._origin = END if first is None else first.start
         n_groups = n_items = 0
         while position != END:
-            run = self._start(position, origin=origin)
-            position = await asyncio.shield(run.next)
+            self.frontier = position
+            run = self._confirmed(position)
+            following = await asyncio.shield(run.next)
+            self._pass_by(position, following)
+            self._ground.account.merged += run.n_items - 1
             n_groups += 1
             n_items += run.n_items
+            position = following
             yield run
+            self._ground.on_news()
         if n_groups >= n_items > 1:
             raise LevelDidNotShrink(f"a level of {n_items} items became {n_groups}", items=n_items, groups=n_groups)
 
-    def _start(self, position: int, *, origin: int) -> Run:
+    def has(self, position: int) -> bool:
+        """Say whether a group was begun there."""
+        return position in self._runs
+
+    def reach(self, position: int) -> None:
+        """Note that a group ended before `position`."""
         run = self._runs.get(position)
+        if run is not None and not run.reached:
+            run.reach()
+            if not run.confirmed:
+                insort(self.reached, position)
+
+    def speculate(self, position: int, chain: Chain) -> Run:
+        """Begin a group which the tree may use."""
+        insort(self._open, position)
+        return self._begin(position, chain)
+
+    def _confirmed(self, position: int) -> Run:
+        run = self._runs.get(position)
+        if run is not None and position in self._open:
+            self._close(position)
+            if run.failed:  # as a guess; now that the tree needs it, it is asked for in earnest
+                run.account.waste(run.calls)
+                run = None
         if run is None:
-            run = self._runs[position] = Run(position)
-            if (awaited := self._awaited.pop(position, None)) is not None and not awaited.done():
-                awaited.set_result(run)
-            task = asyncio.create_task(self._form(run, origin=origin))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            run = self._begin(position, None)
+        if not run.confirmed:
+            self._ground.plan.desk.confirm(run)
         return run
 
-    async def _form(self, run: Run, *, origin: int) -> None:
+    def _begin(self, position: int, chain: Chain | None) -> Run:
+        run = self._runs[position] = Run(position, self.number, self._ground.account, chain)
+        if (awaited := self._awaited.pop(position, None)) is not None and not awaited.done():
+            awaited.set_result(run)
+        run.task = asyncio.create_task(self._form(run))
+        self._ground.tasks.add(run.task)
+        run.task.add_done_callback(self._ground.tasks.discard)
+        return run
+
+    def _close(self, position: int) -> None:
+        self._open.pop(bisect_left(self._open, position))
+        at = bisect_left(self.reached, position)
+        if at < len(self.reached) and self.reached[at] == position:
+            self.reached.pop(at)
+
+    def _pass_by(self, position: int, following: int) -> None:
+        """Discard, here and above, the groups begun inside one which the tree uses."""
+        first = bisect_right(self._open, position)
+        last = len(self._open) if following == END else bisect_left(self._open, following)
+        for start in self._open[first:last]:
+            self._close(start)
+            self._runs.pop(start).discard()
+        if self.above is not None:
+            self.above._pass_by(position, following)  # noqa: SLF001
+
+    async def _form(self, run: Run) -> None:
         try:
-            ask = self._plan.asking()
-            formation = await self._boundaries.form(run.start, self._below, ask, self._plan.limits)
+            ask = self._ground.plan.asking(run)
+            formation = await self._boundaries.form(run.start, self.below, ask, self._ground.plan.limits)
             run.n_items = len(formation.group)
             run.next.set_result(formation.next)
-            whole = run.start == origin and formation.next == END
-            tree = await self._node(formation, ask, whole=whole)
-            run.item.set_result(Item(tree, run.start, formation.next, self._plan.size(tree)))
+            self._ground.on_news()
+            await asyncio.shield(run.wanted)
+            tree = await self._node(formation, ask, whole=run.start == self._origin and formation.next == END)
+            run.item.set_result(Item(tree, run.start, formation.next, self._ground.plan.size(tree)))
         except Exception as error:  # noqa: BLE001  raised again where the group is awaited
             run.fail(error)
+            if run.confirmed:
+                self._ground.on_failure(error)
 
     async def _node(self, formation: Formation, ask: Ask, *, whole: bool) -> Tree:
         group = formation.group
         if len(group) == 1:
             return group[0].tree
-        covered = group if self._plan.scope == "group" else group[:2]
+        covered = group if self._ground.plan.scope == "group" else group[:2]
         known = formation.probe if len(covered) == 2 else None
-        summary: Summary = known or await ask.summarize(covered)
+        summary = known or await ask.summarize(covered)
         trees = [item.tree for item in group]
-        if self._top is None or not whole:
+        top = self._ground.top
+        if top is None or not whole:
             return node_over(trees, summary, decisions=formation.decisions)
         return node_over(
             trees,
             summary,
-            node_type=self._top.node_type,
+            node_type=top.node_type,
             decisions=formation.decisions,
-            doc_path=self._top.doc_path,
-            dir_path=self._top.dir_path,
+            doc_path=top.doc_path,
+            dir_path=top.dir_path,
         )

@@ -1,0 +1,105 @@
+"""The desk all calls of a run pass: calls which trees wait for at once, speculative ones while slots are idle."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
+from tree_builder.grow.runs import Run
+from tree_builder.protocols import Priority
+
+T = TypeVar("T")
+
+
+class Slots(Protocol):
+    """What a limiter outside tells about its capacity."""
+
+    def idle_slots(self) -> int:
+        """How many more calls would start at once, without keeping others waiting."""
+        ...
+
+
+LONG_GUESS = 12
+"""Calls after which a group at whose start no other has ended waits until one has: it may be long, and a wrong guess."""
+
+
+class Desk:
+    """Counts the calls in flight and lets speculative ones through while some slots are idle.
+
+    slots: calls allowed in flight. hint: a limiter which may know better, as when requests a minute are short.
+    """
+
+    def __init__(self, slots: int, hint: Slots | None = None) -> None:
+        self.slots = slots
+        self._hint = hint
+        self._reserve = slots // 16
+        self.in_flight = 0
+        self.speculative = 0
+        self.on_idle: Callable[[], None] = lambda: None
+        self._waiting: dict[Run, asyncio.Future[None]] = {}
+
+    @property
+    def idle(self) -> int:
+        """Slots which speculation may take."""
+        own = self.slots - self._reserve - self.in_flight
+        return own if self._hint is None or own <= 0 else min(own, self._hint.idle_slots())
+
+    async def call(self, run: Run, ask: Callable[[Priority], Awaitable[T]]) -> T:
+        """Make a call for a group, at once when the tree uses it, else in its turn."""
+        if run.confirmed:
+            self.in_flight += 1
+        else:
+            await self._turn(run)
+        speculative = not run.confirmed
+        try:
+            if speculative:
+                self.speculative += 1
+                run.account.speculate()
+                run.calls += 1
+                if run.chain is not None:
+                    run.chain.calls += 1
+            else:
+                run.account.spend()
+            return await ask(Priority.SPECULATIVE if speculative else Priority.CRITICAL)
+        finally:
+            self.in_flight -= 1
+            self.speculative -= speculative
+            self.let_in()
+
+    def confirm(self, run: Run) -> None:
+        """Let the waiting call of a group through, as the tree now uses it."""
+        run.confirm()
+        if (future := self._waiting.pop(run, None)) is not None and not future.done():
+            self.in_flight += 1
+            future.set_result(None)
+
+    def let_in(self) -> None:
+        """Let speculative calls through for which there is room, then offer what is left to those who could use it."""
+        while self._waiting and self.idle > 0:
+            able = [run for run in self._waiting if _may_speculate(run)]
+            if not able:
+                break
+            future = self._waiting.pop(min(able, key=lambda run: run.rank))
+            if not future.done():
+                self.in_flight += 1
+                future.set_result(None)
+        if self.idle > 0:
+            self.on_idle()
+
+    async def _turn(self, run: Run) -> None:
+        if not self._waiting and self.idle > 0 and _may_speculate(run):
+            self.in_flight += 1
+            return
+        future = self._waiting[run] = asyncio.get_running_loop().create_future()
+        self.let_in()
+        try:
+            await future
+        except asyncio.CancelledError:
+            if self._waiting.pop(run, None) is None and not future.cancelled():
+                self.in_flight -= 1  # it was let in and called off in the same breath
+            raise
+
+
+def _may_speculate(run: Run) -> bool:
+    return (run.reached or run.calls < LONG_GUESS) and run.account.allows_speculative_call()
