@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
+from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from pgvector.psycopg import register_vector_async
@@ -287,13 +288,28 @@ def _parameters(url: str, application_name: str) -> dict[str, Any]:
 
 
 def redact(url: str) -> str:
-    """Give the address without its password, for people to read."""
+    """Give the address with its password, if it has one, as `***`.
+
+    Raises:
+        ConfigError: it cannot be understood.
+    """
     given = _parameters(url, "")
-    host, port = given.get("host") or "localhost", given.get("port")
-    place = f" (socket in {host})" if str(host).startswith("/") else f"{host}:{port}" if port else host
-    user = f"{given['user']}@" if given.get("user") else ""
-    name = given.get("dbname") or given.get("user") or ""
-    return f"postgresql:///{name}{place}" if str(host).startswith("/") else f"postgresql://{user}{place}/{name}"
+    if not given.get("password"):
+        return url
+    if "://" not in url:
+        return conninfo.make_conninfo(url, password="***")  # noqa: S106 -- what is shown instead of one
+    parts = urlsplit(url)
+    user, _, place = parts.netloc.rpartition("@")
+    netloc = f"{user.split(':')[0]}:***@{place}" if ":" in user else parts.netloc
+    query = re.sub(r"(^|&)password=[^&]*", r"\1password=***", parts.query)
+    return urlunsplit(parts._replace(netloc=netloc, query=query))
+
+
+def split_password(url: str) -> tuple[str, str | None]:
+    """Give the address without its password, as psql takes it, and the password."""
+    given = _parameters(url, "psql")
+    password = given.pop("password", None)
+    return conninfo.make_conninfo(**given), password
 
 
 @asynccontextmanager

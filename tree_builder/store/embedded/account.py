@@ -79,6 +79,11 @@ def environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 
 
+def python_path() -> dict[str, str]:
+    """Give the environment by which a started Python finds this package where this process found it."""
+    return {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
 def choose_account(data_dir: Path, cluster: Path, needed: Mapping[Path, int]) -> Account:
     """Choose who runs the server. needed: paths with the access which the account must have.
 

@@ -12,17 +12,15 @@ import sys
 from pathlib import Path
 
 from tree_builder.errors import StoreUnavailable
-from tree_builder.store.embedded.account import Account
+from tree_builder.store.embedded.account import Account, python_path
 from tree_builder.store.embedded.locks import FileLock, held
 from tree_builder.store.embedded.server import TURN_TIMEOUT_S, stop_unused
 
 
 def start_guard(data_dir: Path) -> None:
     """Start a guard for the server of this folder; returns at once."""
-    # The guard finds the package wherever this process found it.
-    found = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, "-m", __name__, str(data_dir)]
-    Account("").start(command, cwd=Path("/"), log=Path(os.devnull), more_environment=found)
+    Account("").start(command, cwd=Path("/"), log=Path(os.devnull), more_environment=python_path())
 
 
 def main(data_dir: Path) -> None:
