@@ -37,7 +37,7 @@ class Desk:
         self.in_flight = 0
         self.speculative = 0
         self.on_idle: Callable[[], None] = lambda: None
-        self._waiting: dict[Run, asyncio.Future[None]] = {}
+        self._waiting: dict[Run, asyncio.Future[bool]] = {}
 
     @property
     def idle(self) -> int:
@@ -47,21 +47,15 @@ class Desk:
 
     async def call(self, run: Run, ask: Callable[[Priority], Awaitable[T]]) -> T:
         """Make a call for a group, at once when the tree uses it, else in its turn."""
+        speculative = False
         if run.confirmed:
             self.in_flight += 1
         else:
-            await self._turn(run)
-        speculative = not run.confirmed
+            speculative = await self._turn(run)
         try:
-            if speculative:
-                self.speculative += 1
-                run.account.speculate()
-                run.calls += 1
-                if run.chain is not None:
-                    run.chain.calls += 1
-            else:
+            if not speculative:
                 run.account.spend()
-            return await ask(Priority.SPECULATIVE if speculative else Priority.CRITICAL)
+            return await ask(Priority.CRITICAL if run.confirmed else Priority.SPECULATIVE)
         finally:
             self.in_flight -= 1
             self.speculative -= speculative
@@ -72,7 +66,7 @@ class Desk:
         run.confirm()
         if (future := self._waiting.pop(run, None)) is not None and not future.done():
             self.in_flight += 1
-            future.set_result(None)
+            future.set_result(False)
 
     def let_in(self) -> None:
         """Let speculative calls through for which there is room, then offer what is left to those who could use it."""
@@ -80,25 +74,37 @@ class Desk:
             able = [run for run in self._waiting if _may_speculate(run)]
             if not able:
                 break
-            future = self._waiting.pop(min(able, key=lambda run: run.rank))
+            first = min(able, key=lambda run: run.rank)
+            future = self._waiting.pop(first)
             if not future.done():
-                self.in_flight += 1
-                future.set_result(None)
+                self._admit(first)
+                future.set_result(True)
         if self.idle > 0:
             self.on_idle()
 
-    async def _turn(self, run: Run) -> None:
+    async def _turn(self, run: Run) -> bool:
+        """Wait until the group's call may start; True when it starts as a guess, which is then counted already."""
         if not self._waiting and self.idle > 0 and _may_speculate(run):
-            self.in_flight += 1
-            return
-        future = self._waiting[run] = asyncio.get_running_loop().create_future()
+            self._admit(run)
+            return True
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting[run] = future
         self.let_in()
         try:
-            await future
+            return await future
         except asyncio.CancelledError:
-            if self._waiting.pop(run, None) is None and not future.cancelled():
-                self.in_flight -= 1  # it was let in and called off in the same breath
+            if self._waiting.pop(run, None) is None and not future.cancelled():  # let in and called off in one breath
+                self.in_flight -= 1
+                self.speculative -= future.result()
             raise
+
+    def _admit(self, run: Run) -> None:
+        self.in_flight += 1
+        self.speculative += 1
+        run.account.speculate()
+        run.calls += 1
+        if run.chain is not None:
+            run.chain.calls += 1
 
 
 def _may_speculate(run: Run) -> bool:
