@@ -116,6 +116,7 @@ class Run:
         self._db, self._url, self._lock, self._corpus = db, url, lock, corpus
         self._report, self._progress, self._models = report, progress, models
         self._corpora = Corpora(db)
+        self._tree_changed = False
         self._ingredients = ingredients(settings)
         self._recipe = recipe_of(self._ingredients)
 
@@ -159,9 +160,12 @@ class Run:
         async with ReadPool(self._settings) as pool:
             plan = await self.plan(known, pool)
             self._say_what_is_rebuilt(known)
-            if plan.is_empty and self._nothing_to_embed() and self._corpus.published_run is not None:
+            unfinished = await self._unfinished_directories()
+            published = self._corpus.published_run is not None
+            if plan.is_empty and not unfinished and self._nothing_to_embed() and published:
                 await self._publish([], plan, None)
                 return
+            self._tree_changed = True
             s = self._settings
             ledger = RunLedger(s.max_usd, s.max_minutes, s.prices, models=_paid_models(s))
             self._report.spent_so_far = ledger.report
@@ -170,7 +174,7 @@ class Run:
             async with self._models(self._settings, memo, vectors, ledger) as (embedder, language):
                 self._report.models = {"embedding": embedder.name, "summary": language.name}
                 self._progress.spent = lambda: ledger.total
-                outcomes = await self._grow(plan, known, pool, embedder, language)
+                outcomes = await self._grow(plan, known, pool, embedder, language, unfinished)
                 self._progress.begin("publishing")
                 with self._report.timed("embed"):
                     await self._embed_missing(embedder, vectors)
@@ -211,7 +215,13 @@ class Run:
             )
 
     async def _grow(
-        self, plan: Plan, known: dict[str, KnownDocument], pool: ReadPool, embedder: Embedder, language: LanguageModel
+        self,
+        plan: Plan,
+        known: dict[str, KnownDocument],
+        pool: ReadPool,
+        embedder: Embedder,
+        language: LanguageModel,
+        unfinished: list[str],
     ) -> list[Outcome]:
         """Grow documents side by side, directories as theirs arrive; stage all of it."""
         self._progress.begin("growing")
@@ -233,7 +243,7 @@ class Run:
         )
         above = Grower(WithFallback(language, self._settings.summary_chars), embedder, self._settings, many=True)
         work = TreeWork(self._corpus.corpus, documents, above, plan, known)
-        return await work.grow(await self._unfinished_directories())
+        return await work.grow(unfinished)
 
     async def _unfinished_directories(self) -> list[str]:
         return await Staging(self._db, self._corpus.corpus_id, self._run_id).flagged_directories("fallback:%")
@@ -255,8 +265,7 @@ class Run:
         with self._report.timed("publish"):
             corpus_id, run_id = self._corpus.corpus_id, self._run_id
             model_id = model_id or self._corpus.model_id
-            changed_tree = bool(outcomes or plan.gone)
-            if model_id is not None and changed_tree:
+            if model_id is not None and self._tree_changed:
                 await index_vectors(self._url, model_id=model_id, corpus_id=corpus_id, run_id=run_id)
             self._report.nodes = await count_nodes(self._db, corpus_id, run_id)
             self._report.nodes_written, self._report.nodes_ended = await count_writes(self._db, corpus_id, run_id)
@@ -276,7 +285,7 @@ class Run:
                 gone=[d.doc_path for d in plan.gone],
             )
             await publish(self._db, publication, self._report.as_json())
-            if changed_tree:
+            if self._tree_changed:
                 await self._tidy(model_id)
         await self._corpora.end_run(run_id, "published", self._report.as_json())
 
