@@ -1,11 +1,104 @@
--- What the program reads to show, walk, merge and pack: nodes with their surroundings. Search itself is in search.sql.
+-- What the program reads to show, walk, merge and pack: nodes with their surroundings. Searching is in search.sql.
+-- In psql: psql -v path=reports -f queries/context.sql; what is not given has the value below.
+\if :{?corpus}
+\else
+select min(corpus) as corpus from tree_builder.corpora \gset
+\endif
+\if :{?path}
+\else
+\set path .
+\endif
+\if :{?node_id}
+\else
+select tree_builder.top(:'path', :'corpus') as node_id \gset
+\endif
+\if :{?node_ids}
+\else
+select array[:'node_id'::uuid] as node_ids \gset
+\endif
+\if :{?run_id}
+\else
+select published_run as run_id from tree_builder.corpora where corpus = :'corpus' \gset
+\endif
+\if :{?run_ids}
+\else
+select array_agg(since_run) as run_ids from tree_builder.published_node where node_id = :'node_id' \gset
+\endif
+\if :{?run_a}
+\else
+\set run_a :run_id
+\endif
+\if :{?run_b}
+\else
+\set run_b :run_id
+\endif
+\if :{?vector}
+\else
+select embedding as vector from tree_builder.nodes where node_id = :'node_id' \gset
+\endif
+\if :{?words}
+\else
+\set words summary
+\endif
+\if :{?query}
+\else
+\set query summary
+\endif
+\if :{?languages}
+\else
+\set languages {en}
+\endif
+\if :{?found}
+\else
+\set found {summaries}
+\endif
+\if :{?k}
+\else
+\set k 10
+\endif
+\if :{?skip}
+\else
+\set skip 0
+\endif
+\if :{?depth}
+\else
+\set depth ''
+\endif
+\if :{?types}
+\else
+\set types ''
+\endif
+\if :{?min_level}
+\else
+\set min_level ''
+\endif
+\if :{?max_level}
+\else
+\set max_level ''
+\endif
+\if :{?first_page}
+\else
+\set first_page ''
+\endif
+\if :{?last_page}
+\else
+\set last_page ''
+\endif
+\if :{?since}
+\else
+\set since ''
+\endif
+\if :{?min_score}
+\else
+\set min_score ''
+\endif
 
 -- name: list_corpora
 -- The corpora of the database, or the one of that name, with their models.
 select c.corpus_id, c.corpus, c.published_run, m.model, m.dimensions
 from tree_builder.corpora as c
 left join tree_builder.embedding_models as m on c.model_id = m.model_id
-where :'corpus' ::text is null or c.corpus = :'corpus' ::text
+where nullif(:'corpus'::text, '') is null or c.corpus = :'corpus'::text
 order by c.corpus;
 
 -- name: corpus_overview
@@ -27,33 +120,33 @@ from tree_builder.documents as d
 inner join tree_builder.corpora as c on d.corpus_id = c.corpus_id
 left join tree_builder.document_summaries as s on c.corpus = s.corpus and d.doc_path = s.doc_path
 where
-    c.corpus = :'corpus' ::text
-    and (:'path' ::text = '.' or d.doc_path = :'path' ::text or starts_with(d.doc_path, :'path' ::text || '/'))
+    c.corpus = :'corpus'::text
+    and (:'path'::text = '.' or d.doc_path = :'path'::text or starts_with(d.doc_path, :'path'::text || '/'))
 order by d.doc_path;
 
 -- name: find_top
 -- The node which holds the summary of a path.
 select p.* from tree_builder.placed_node as p
-where p.node_id = tree_builder.top(:'path' ::text, :'corpus' ::text);
+where p.node_id = tree_builder.top(:'path'::text, :'corpus'::text);
 
 -- name: nodes_by_id
 -- Published nodes by their ids.
-select p.* from tree_builder.placed_node as p where p.node_id = any(:'node_ids' ::uuid []);
+select p.* from tree_builder.placed_node as p where p.node_id = any(:'node_ids'::uuid []);
 
 -- name: child_nodes
 -- The children of some nodes, each parent's in order.
 select p.* from tree_builder.placed_node as p
-where p.parent_id = any(:'node_ids' ::uuid [])
+where p.parent_id = any(:'node_ids'::uuid [])
 order by p.parent_id, p.position;
 
 -- name: scored_children
 -- The children of some nodes, the most similar to a vector first. The corpus's model tells which vectors are compared.
-select p.*, 1 - (v.embedding <=> :'vector' ::vector) as similarity
+select p.*, 1 - (v.embedding <=> :'vector'::vector) as similarity
 from tree_builder.placed_node as p
 inner join tree_builder.corpora as c on p.corpus = c.corpus
 inner join tree_builder.node as n on p.node_id = n.node_id and p.run_id = n.since_run
 inner join tree_builder.vectors as v on n.text_id = v.text_id and c.model_id = v.model_id
-where p.parent_id = any(:'node_ids' ::uuid [])
+where p.parent_id = any(:'node_ids'::uuid [])
 order by similarity desc, p.node_id;
 
 -- name: nodes_above
@@ -61,7 +154,7 @@ order by similarity desc, p.node_id;
 with recursive above as (
     select n.node_id as below_id, n.parent_id, 1 as depth
     from tree_builder.published_node as n
-    where n.node_id = any(:'node_ids' ::uuid [])
+    where n.node_id = any(:'node_ids'::uuid [])
     union all
     select a.below_id, n.parent_id, a.depth + 1
     from above as a
@@ -75,7 +168,7 @@ order by a.below_id, a.depth desc;
 -- name: nodes_below
 -- A node and all below it, so many steps down, in document order, each before what it covers.
 select s.depth, p.*
-from tree_builder.subtree(:'node_id' ::uuid, :'depth' ::integer) with ordinality as s
+from tree_builder.subtree(:'node_id'::uuid, nullif(:'depth'::text, '')::integer) with ordinality as s
 inner join tree_builder.placed_node as p on s.node_id = p.node_id
 order by s.ordinality;
 
@@ -84,7 +177,7 @@ order by s.ordinality;
 with recursive below as (
     select n.node_id as top_id, n.node_id, n.node_type
     from tree_builder.published_node as n
-    where n.node_id = any(:'node_ids' ::uuid [])
+    where n.node_id = any(:'node_ids'::uuid [])
     union all
     select b.top_id, n.node_id, n.node_type
     from below as b
@@ -97,13 +190,13 @@ select b.top_id, b.node_id from below as b where b.node_type = 'chunk';
 select n.node_id, n.since_run
 from tree_builder.published_node as n
 where
-    n.corpus = :'corpus' ::text
-    and (:'types' ::text [] is null or n.node_type = any(:'types' ::text []))
-    and (:'min_level' ::integer is null or n.level >= :'min_level' ::integer)
-    and (:'max_level' ::integer is null or n.level <= :'max_level' ::integer)
+    n.corpus = :'corpus'::text
+    and (nullif(:'types'::text, '')::text [] is null or n.node_type = any(nullif(:'types'::text, '')::text []))
+    and (nullif(:'min_level'::text, '')::integer is null or n.level >= nullif(:'min_level'::text, '')::integer)
+    and (nullif(:'max_level'::text, '')::integer is null or n.level <= nullif(:'max_level'::text, '')::integer)
     and (
-        :'path' ::text = '.' or n.doc_path = :'path' ::text or n.dir_path = :'path' ::text
-        or starts_with(n.dir_path, :'path' ::text || '/')
+        :'path'::text = '.' or n.doc_path = :'path'::text or n.dir_path = :'path'::text
+        or starts_with(n.dir_path, :'path'::text || '/')
     )
 order by n.dir_path, n.doc_path nulls first, n.char_start, n.level desc, n.position;
 
@@ -112,7 +205,7 @@ order by n.dir_path, n.doc_path nulls first, n.char_start, n.level desc, n.posit
 select
     n.node_id, c.corpus, n.node_type, n.level, n.position, n.parent_id, n.doc_path, n.dir_path, d.title, t.content,
     n.char_start, n.char_end, n.page_start, n.page_end, n.overlap, n.since_run as run_id
-from unnest(:'node_ids' ::uuid [], :'run_ids' ::bigint []) with ordinality as k (node_id, since_run, place)
+from unnest(:'node_ids'::uuid [], :'run_ids'::bigint []) with ordinality as k (node_id, since_run, place)
 inner join tree_builder.node as n on k.node_id = n.node_id and k.since_run = n.since_run
 inner join tree_builder.corpora as c on n.corpus_id = c.corpus_id
 inner join tree_builder.texts as t on n.text_id = t.text_id
@@ -129,10 +222,10 @@ inner join tree_builder.corpora as c on n.corpus_id = c.corpus_id
 inner join tree_builder.texts as t on n.text_id = t.text_id
 left join tree_builder.documents as d on n.corpus_id = d.corpus_id and n.doc_path = d.doc_path
 where
-    c.corpus = :'corpus' ::text and n.since_run <= :'run_id' ::bigint and n.until_run > :'run_id' ::bigint
+    c.corpus = :'corpus'::text and n.since_run <= :'run_id'::bigint and n.until_run > :'run_id'::bigint
     and (
-        (n.doc_path = :'path' ::text and n.node_type = 'doc_top')
-        or (n.doc_path is null and n.dir_path = :'path' ::text and n.node_type in ('dir_top', 'root'))
+        (n.doc_path = :'path'::text and n.node_type = 'doc_top')
+        or (n.doc_path is null and n.dir_path = :'path'::text and n.node_type in ('dir_top', 'root'))
     )
 order by n.level desc
 limit 1;
@@ -147,8 +240,8 @@ inner join tree_builder.corpora as c on n.corpus_id = c.corpus_id
 inner join tree_builder.texts as t on n.text_id = t.text_id
 left join tree_builder.documents as d on n.corpus_id = d.corpus_id and n.doc_path = d.doc_path
 where
-    n.parent_id = any(:'node_ids' ::uuid [])
-    and n.since_run <= :'run_id' ::bigint and n.until_run > :'run_id' ::bigint
+    n.parent_id = any(:'node_ids'::uuid [])
+    and n.since_run <= :'run_id'::bigint and n.until_run > :'run_id'::bigint
 order by n.parent_id, n.position;
 
 -- name: published_runs
@@ -156,23 +249,23 @@ order by n.parent_id, n.position;
 select r.run_id, r.ended_at
 from tree_builder.runs as r
 inner join tree_builder.corpora as c on r.corpus_id = c.corpus_id
-where c.corpus = :'corpus' ::text and r.state = 'published' and r.run_id <= c.published_run
+where c.corpus = :'corpus'::text and r.state = 'published' and r.run_id <= c.published_run
 order by r.run_id desc;
 
 -- name: words_found
 -- Which of some words answer a query, each word read in its language.
 select distinct w.language, w.word
-from unnest(:'languages' ::text [], :'words' ::text []) as w (language, word)
+from unnest(:'languages'::text [], :'found'::text []) as w (language, word)
 where
     pg_catalog.tsvector_to_array(pg_catalog.to_tsvector(tree_builder.text_config(w.language), w.word))
-    && pg_catalog.tsvector_to_array(pg_catalog.to_tsvector(tree_builder.text_config(w.language), :'query' ::text));
+    && pg_catalog.tsvector_to_array(pg_catalog.to_tsvector(tree_builder.text_config(w.language), :'query'::text));
 
 -- name: text_below
 -- Characters of document text below some nodes.
 with recursive below as (
     select n.node_id as top_id, n.node_id, n.doc_path, n.char_start, n.char_end
     from tree_builder.published_node as n
-    where n.node_id = any(:'node_ids' ::uuid [])
+    where n.node_id = any(:'node_ids'::uuid [])
     union all
     select b.top_id, n.node_id, n.doc_path, n.char_start, n.char_end
     from below as b
@@ -191,11 +284,11 @@ select
     p.*, s.score, s.similarity as vector_score, s.vector_place as vector_rank,
     s.text_score, s.text_place as text_rank, s.language
 from tree_builder.search(
-    words => :'words' ::text, query => :'vector' ::vector, k => :'k' ::integer, corpus => :'corpus' ::text,
-    directory => :'path' ::text, node_types => :'types' ::text [],
-    min_level => :'min_level' ::integer, max_level => :'max_level' ::integer,
-    first_page => :'first_page' ::integer, last_page => :'last_page' ::integer,
-    since => :'since' ::timestamptz, min_score => :'min_score' ::double precision, skip => :'skip' ::integer
+    words => nullif(:'words'::text, ''), query => nullif(:'vector'::text, '')::vector, k => :'k'::integer, corpus => :'corpus'::text,
+    directory => :'path'::text, node_types => nullif(:'types'::text, '')::text [],
+    min_level => nullif(:'min_level'::text, '')::integer, max_level => nullif(:'max_level'::text, '')::integer,
+    first_page => nullif(:'first_page'::text, '')::integer, last_page => nullif(:'last_page'::text, '')::integer,
+    since => nullif(:'since'::text, '')::timestamptz, min_score => nullif(:'min_score'::text, '')::double precision, skip => :'skip'::integer
 ) as s
 inner join tree_builder.placed_node as p on s.node_id = p.node_id
 order by s.place;
@@ -206,7 +299,7 @@ select
     p.*, s.score, s.similarity as vector_score, s.vector_place as vector_rank,
     s.text_score, s.text_place as text_rank, s.language
 from tree_builder.similar(
-    :'node_id' ::uuid, :'k' ::integer, :'corpus' ::text, :'path' ::text, null, :'types' ::text [], null
+    :'node_id'::uuid, :'k'::integer, :'corpus'::text, :'path'::text, null, nullif(:'types'::text, '')::text [], null
 ) as s
 inner join tree_builder.placed_node as p on s.node_id = p.node_id
 order by s.place;
@@ -214,4 +307,4 @@ order by s.place;
 -- name: changes
 -- What differs between the trees of two runs; see the function tree_builder.changes.
 select c.change as kind, c.node_type as what, c.path, c.old_path, c.old_summary as before, c.new_summary as after
-from tree_builder.changes(:'run_a' ::bigint, :'run_b' ::bigint, :'corpus' ::text) as c;
+from tree_builder.changes(:'run_a'::bigint, :'run_b'::bigint, :'corpus'::text) as c;

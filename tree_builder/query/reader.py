@@ -235,7 +235,7 @@ class Reader:
             dict,
             query=query,
             languages=list(languages),
-            words=list(words),
+            found=list(words),
         )
         return {(row["language"], row["word"]) for row in rows}
 
