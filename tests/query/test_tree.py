@@ -12,9 +12,7 @@ from tree_builder.errors import ConfigError, NotFound
 from tree_builder.model import NodeType
 from tree_builder.query import AsyncSummaryTree, SummaryTree
 from tree_builder.testing.fakes import FakeEmbedder
-from tree_builder.testing.planting import DIMENSIONS, Planted, plant
-
-from .conftest import FILES
+from tree_builder.testing.planting import DIMENSIONS, SAMPLE_FILES, Planted, plant
 
 
 @pytest.fixture
@@ -62,7 +60,7 @@ def test_walking_down_and_up(tree: SummaryTree, planted: Planted) -> None:
 def test_nodes_iterates_in_document_order(tree: SummaryTree) -> None:
     """nodes() gives what a filter lets through, in document order, across blocks."""
     chunks = list(tree.nodes(types="chunk"))
-    assert {chunk.doc_path for chunk in chunks} == set(FILES)
+    assert {chunk.doc_path for chunk in chunks} == set(SAMPLE_FILES)
     assert [c.char_start for c in chunks if c.doc_path == "kitchen/bread.md"] == sorted(
         c.char_start or 0 for c in chunks if c.doc_path == "kitchen/bread.md"
     )
@@ -149,7 +147,7 @@ def test_diff_between_runs(database_url: str, tree: SummaryTree, planted: Plante
     """A diff names what was added, removed, changed and moved."""
     with pytest.raises(NotFound, match="none to compare"):
         tree.diff()
-    files = {path: text for path, text in FILES.items() if path != "single.txt"}
+    files = {path: text for path, text in SAMPLE_FILES.items() if path != "single.txt"}
     files["kitchen/new.md"] = files.pop("kitchen/bread.md")
     files["boats/engines.pdf"] = "Rewritten from the first word. " * 30
     files["boats/oars.pdf"] = "Oars are long and wet. " * 30
@@ -170,7 +168,7 @@ def test_documents_and_corpora(tree: SummaryTree) -> None:
     assert [d.doc_path for d in tree.documents("kitchen")] == ["kitchen/bread.md", "kitchen/soup/onion.txt"]
     assert [c.corpus for c in tree.corpora()] == ["papers"]
     assert tree.corpora()[0].summary == tree.summary().content
-    assert tree.corpora()[0].n_documents == len(FILES)
+    assert tree.corpora()[0].n_documents == len(SAMPLE_FILES)
 
 
 def test_several_corpora_need_a_name(database_url: str, tree: SummaryTree) -> None:
@@ -187,7 +185,7 @@ def test_several_corpora_need_a_name(database_url: str, tree: SummaryTree) -> No
 
 def test_nothing_is_sent_to_a_service_unasked(database_url: str) -> None:
     """A corpus with a service's vectors is searched by words alone, with a warning, unless the settings name the service."""
-    plant(database_url, FILES, model="text-embedding-3-small")
+    plant(database_url, SAMPLE_FILES, model="text-embedding-3-small")
     with SummaryTree.open(database_url) as tree:
         hits = tree.search("yeast and dough")
         assert hits.mode == "text"

@@ -6,6 +6,7 @@ Chunks are plain windows; every summary is the first sentence of its first passa
 from __future__ import annotations
 
 import posixpath
+import random
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,30 @@ from tree_builder.testing import oracle
 PAGE_CHARS = 900
 DIMENSIONS = 256
 Vectors = Callable[[str], np.ndarray[tuple[int, ...], np.dtype[np.float32]]]
+
+_TOPICS = {
+    "boats/sails.pdf": "sail mast rope canvas wind harbour deck anchor rudder keel hull tide",
+    "boats/engines.pdf": "engine piston fuel diesel shaft propeller valve oil pump gauge exhaust spark",
+    "kitchen/bread.md": "flour yeast dough oven crust salt water knead loaf bake rise crumb",
+    "kitchen/soup/onion.txt": "onion broth pot butter simmer spoon ladle thyme pepper cheese bowl toast",
+    "single.txt": "lantern",
+}
+
+
+def sample_prose(words: list[str], sentences: int, seed: int) -> str:
+    """Write sentences of some words, none like another."""
+    rng = random.Random(seed)  # noqa: S311 -- no secret
+    lines = []
+    for number in range(sentences):
+        picked = rng.sample(words, min(len(words), 5))
+        lines.append(f"Note {number} tells how the {' and the '.join(picked)} belong together.")
+    return " ".join(lines)
+
+
+SAMPLE_FILES = {
+    path: sample_prose(words.split(), 40 if path != "single.txt" else 1, seed)
+    for seed, (path, words) in enumerate(_TOPICS.items())
+}
 
 
 @dataclass(slots=True)
