@@ -36,6 +36,10 @@ begin
     end if;
     scope.node_types := search_scope.node_types;
     scope.min_level := search_scope.min_level;
+    if not 'chunk' = any(search_scope.node_types) then
+        -- All but chunks are above level 0, and an index knows where those are.
+        scope.min_level := greatest(scope.min_level, 1);
+    end if;
     scope.max_level := search_scope.max_level;
     scope.first_page := search_scope.first_page;
     scope.last_page := search_scope.last_page;

@@ -73,7 +73,7 @@ language plpgsql stable
 set search_path = pg_catalog
 set jit = off
 set hnsw.iterative_scan = 'relaxed_order'
-set hnsw.ef_search = 100
+set hnsw.ef_search = 200
 set hnsw.max_scan_tuples = 40000
 as $$
 declare
@@ -109,7 +109,7 @@ begin
         ' where v.model_id = %2$s and v.indexed'
         ' order by v.embedding::%1$I.halfvec(%3$s) operator(%1$I.<=>) $2::%1$I.halfvec(%3$s) limit $4',
         opclass_schema, model_id, dimensions, tree_builder.search_condition('n'));
-    perform set_config('hnsw.ef_search', least(1000, greatest(100, 2 * near))::text, true);
+    perform set_config('hnsw.ef_search', least(1000, greatest(200, 2 * near))::text, true);
     return query execute tree_builder.vector_statement(source) using scope, query, want, near;
 end
 $$;

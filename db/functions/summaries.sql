@@ -63,7 +63,7 @@ cross join lateral (
         and d.doc_path >= case n.dir_path when '.' then '' else n.dir_path || '/' end
         and (n.dir_path = '.' or d.doc_path < n.dir_path || '0')
 ) as b
-where n.node_type = 'root' or (n.node_type = 'dir_top' and n.dir_path <> '.');
+where n.doc_path is null and (n.node_type = 'root' or (n.node_type = 'dir_top' and n.dir_path <> '.'));
 comment on view tree_builder.directory_summaries is
 'One row a directory of the published tree, the corpus folder (.) among them: its summary and what lies anywhere below it.';
 comment on column tree_builder.directory_summaries.depth is 'Levels of the tree below this summary.';

@@ -58,6 +58,7 @@ create table tree_builder.documents (
     run_id bigint not null,
     primary key (corpus_id, doc_path)
 );
+create index documents_language_idx on tree_builder.documents (language) where language is not null;
 comment on table tree_builder.documents is
 'Each source file as the last run left it. content_hash: of the bytes seen last; grown_hash and recipe: of the bytes and '
 'settings which the published tree was grown from; stale: the published tree is older than the file, reason says why.';
@@ -108,6 +109,7 @@ create table tree_builder.node (
 create index node_doc_idx on tree_builder.node (doc_path, node_type) where doc_path is not null;
 create index node_dir_idx on tree_builder.node (dir_path, node_type) where doc_path is null;
 create index node_parent_idx on tree_builder.node (parent_id, position);
+create index node_level_idx on tree_builder.node (level, node_type) where level > 0;
 create index node_text_idx on tree_builder.node (text_id);
 create index node_since_idx on tree_builder.node (corpus_id, since_run);
 create index node_until_idx on tree_builder.node (corpus_id, until_run) where until_run < 9223372036854775807;
