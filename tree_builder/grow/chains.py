@@ -141,7 +141,7 @@ class Speculation:
     def news(self) -> None:
         """Look at what is resolved, and whether more chains can start."""
         for level, chains in zip(self._levels, self._chains, strict=True):
-            while chains and chains[0].start <= level.frontier:
+            while chains and chains[0].start < level.settled:
                 chains.pop(0)
                 self._budgeting.resolve(1)
         self._news = True
@@ -174,7 +174,7 @@ class Speculation:
     def _gap(self, level: Level, places: Sequence[int], spacing: int) -> tuple[int, int] | None:
         """Find the first place far from what other chains do: its position, and the index of the new chain among them."""
         chains = self._chains[level.number]
-        reached = level.frontier
+        reached = level.settled
         for at in range(len(chains) + 1):
             ends = chains[at].start if at < len(chains) else None
             first = bisect_right(places, reached)
@@ -209,7 +209,7 @@ class Speculation:
     async def _chase(self, level: Level, chain: Chain) -> None:
         """Form group after group until the chain meets another, has gone far enough, or is given up."""
         position, overrun = chain.start, 0
-        while position != END and not level.has(position) and overrun <= OVERRUN:
+        while level.settled <= position and not level.has(position) and overrun <= OVERRUN:
             run = level.speculate(position, chain)
             if position != chain.start:
                 level.reach(position)
@@ -217,8 +217,10 @@ class Speculation:
                 position = await asyncio.shield(run.next)
             except Exception:  # noqa: BLE001  discarded, or it failed: it is asked for again where the tree needs it
                 return
-            chain.position = self._feed.seen if position == END else position
+            if position == END:
+                chain.position = self._feed.seen
+                return
+            chain.position = position
             if chain.following is not None and position > chain.following:
                 overrun += 1
-        if position != END:
-            level.reach(position)
+        level.reach(position)

@@ -8,6 +8,7 @@ The tree is what is reached from the first item: `walk` follows it, confirms its
 from __future__ import annotations
 
 import asyncio
+import sys
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -45,14 +46,14 @@ class Ground:
 class Level:
     """The groups of one level, by the position at which each begins. To the level above they are its items.
 
-    frontier: how far the tree's own chain has come. reached: starts of unresolved groups at which others ended, ascending.
+    settled: positions before it are decided: the tree's groups up to there are known. reached: starts of unresolved groups at which others ended, ascending.
     """
 
     def __init__(self, below: Items, number: int, ground: Ground) -> None:
         self.below = below
         self.number = number
         self.above: Level | None = None
-        self.frontier = 0
+        self.settled = 0
         self.reached: list[int] = []
         self._ground = ground
         self._boundaries: Boundaries = ground.plan.boundaries()
@@ -78,7 +79,6 @@ class Level:
         position = self._origin = END if first is None else first.start
         n_groups = n_items = 0
         while position != END:
-            self.frontier = position
             run = self._confirmed(position)
             following = await asyncio.shield(run.next)
             self._pass_by(position, following)
@@ -138,8 +138,9 @@ class Level:
 
     def _pass_by(self, position: int, following: int) -> None:
         """Discard, here and above, the groups begun inside one which the tree uses."""
+        self.settled = sys.maxsize if following == END else following
         first = bisect_right(self._open, position)
-        last = len(self._open) if following == END else bisect_left(self._open, following)
+        last = bisect_left(self._open, self.settled)
         for start in self._open[first:last]:
             self._close(start)
             self._runs.pop(start).discard()
