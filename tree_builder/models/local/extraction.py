@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from tree_builder.models.local.ranking import Candidate, Choice, Weights, tokens, units_of, weigh
-from tree_builder.models.local.sentences import SOFT, Fault, Sentence, ends_whole, sentences
+from tree_builder.models.local.sentences import SOFT, Fault, Sentence, ends_whole, sentences, tells_of_the_whole
 
 SLACK = 4
 """Per cent which an extract may be longer than asked, so that a last good sentence finds room."""
@@ -14,10 +15,21 @@ COVERING_SLACK = 30
 """The same where otherwise a document would have no sentence in its directory's summary."""
 ENOUGH = 60
 """Per cent of the length asked; an extract which faultless sentences fill so far takes no faulty ones."""
-STANDING = {Fault.DANGLING: 35, Fault.PRONOUN: 75, Fault.SPEECH: 60, Fault.LONG: 50}
+STANDING = {
+    Fault.DANGLING: 35,
+    Fault.PRONOUN: 75,
+    Fault.SPEECH: 60,
+    Fault.LONG: 50,
+    Fault.LISTED: 60,
+    Fault.CLAUSE: 40,
+    Fault.DETAIL: 75,
+}
 """Per cent of its value which a sentence with that fault keeps."""
-LEAD_STANDING, LEAD_SENTENCES = 140, 2
-"""What comes first says what a text is."""
+OPENING_SENTENCES, OPENING_CHARS, OPENING_STANDING = 6, 200_000, 160
+"""What comes first says what a text is: its first faultless sentences, looked for behind title pages and tables of contents. One of
+them opens the extract of each node at a document's beginning, up to its top."""
+TELLING = 3
+"""How many times as good an opening a sentence is which tells of the whole: "This manual describes ..."."""
 NAME_STANDING = 30
 """A name which the text repeats says who it is about; per cent more for each of up to two."""
 ALIKE = 70
@@ -59,13 +71,21 @@ def extract(
     """
     weights = weigh(joined(context or items))
     places = list(_places(items))
-    candidates = [
-        _candidate(place, weights, lead=_leads(places, n, leads=leads, covering=covering))
-        for n, place in enumerate(places)
-    ]
+    opening = _opening(context or items) if leads else []
+    if opening:
+        said = {sentence.text for sentence in opening}
+        places = [_Place(s, -1, 0) for s in opening] + [p for p in places if p.sentence.text not in said]
+    candidates = [_candidate(place, weights, opens=n < len(opening)) for n, place in enumerate(places)]
     choice = Choice(candidates, weights, share_chars=chars // max(1, len(items)))
-    _Chooser(choice, candidates, places, chars).choose(covering=covering, n_items=len(items))
+    _Chooser(choice, candidates, places, chars).choose(covering=covering, n_items=len(items), n_opening=len(opening))
     return _in_order(choice.chosen, places) or _beginning(joined(items), chars)
+
+
+def _opening(passages: Sequence[Passage]) -> list[Sentence]:
+    """Find the first faultless sentences of a document."""
+    text = joined(passages)[:OPENING_CHARS]
+    faultless = (s for s in sentences(text) if not s.faults & ~(Fault.PRONOUN | Fault.LONG | Fault.DETAIL))
+    return list(islice(faultless, OPENING_SENTENCES))
 
 
 def joined(passages: Sequence[Passage]) -> str:
@@ -114,20 +134,12 @@ def _ends(lengths: Sequence[int], *, total: int) -> list[int]:
     return ends
 
 
-def _leads(places: Sequence[_Place], number: int, *, leads: bool, covering: bool) -> bool:
-    """Say whether a sentence is among the first faultless ones: of the document, or, in a directory, of each item."""
-    place = places[number]
-    if not (covering or (leads and place.item == 0)) or not _clean(place):
-        return False
-    return sum(1 for p in places[:number] if p.item == place.item and _clean(p)) < LEAD_SENTENCES
-
-
 def _clean(place: _Place) -> bool:
     return not place.sentence.faults & ~SOFT
 
 
-def _candidate(place: _Place, weights: Weights, *, lead: bool) -> Candidate:
-    standing = LEAD_STANDING if lead else 100
+def _candidate(place: _Place, weights: Weights, *, opens: bool) -> Candidate:
+    standing = OPENING_STANDING if opens else 100
     for fault, share in STANDING.items():
         if fault in place.sentence.faults:
             standing = standing * share // 100
@@ -146,13 +158,19 @@ class _Chooser:
         self._chars = chars
         self._words = [frozenset(tokens(place.sentence.text)) for place in places]
 
-    def choose(self, *, covering: bool, n_items: int) -> None:
+    def choose(self, *, covering: bool, n_items: int, n_opening: int) -> None:
         clean = [n for n, place in enumerate(self._places) if _clean(place)]
+        self._open([n for n in range(n_opening) if self._fits(n)])
         if covering:
             self._one_of_each(clean, n_items)
         self._choice.fill(clean, self._fits)
         if self._used() * 100 < self._chars * ENOUGH:
             self._choice.fill([n for n in range(len(self._places)) if n not in set(clean)], self._fits)
+
+    def _open(self, opening: Sequence[int]) -> None:
+        if opening:
+            telling = {n: TELLING if tells_of_the_whole(self._places[n].sentence) else 1 for n in opening}
+            self._choice.take(max(opening, key=lambda n: (self._choice.value(n) * telling[n], -n)))
 
     def _one_of_each(self, clean: Sequence[int], n_items: int) -> None:
         """Take of each item, in order, the best sentence which leaves room for the others, else its shortest."""

@@ -18,17 +18,23 @@ _CJK_END = re.compile(r"[。！？｡][」』”’）】〉》\"']*")
 _SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _MARKER = re.compile(
     r"(?:[•·▪■□◦●○►➢✓*–—-]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxIVX]{1,5})[.)]|(?:\d{1,3}\.)+\d{1,3}|§\s?\d+|Q:|A:)[ \t\u00a0]+"
+    r"|(?:Section|Article|Clause|SECTION|ARTICLE) [\dIVX]+(?:\.\d+)*[.:]?\s+(?=[^\W\d_a-z])"
     r"|\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})\)[ \t]*"
 )
+_LISTED = re.compile(r"[•·▪■□◦●○►➢✓*–—-]\s|\(?[a-z][.)]\s|\(?[ivx]{1,5}[.)]\s|\d{1,3} (?=[^\W\d_a-z])")
 _RUN_IN_HEADING = re.compile(r"[A-Z][A-Z0-9 ,/&'’()-]{2,70}[:.—–-]\s+(?=[A-Z][a-z]|[A-Z] [a-z])")
+_RUN_IN_CAPITALS = re.compile(
+    r"(?:[A-Z]{3,}[A-Z;,/&]*\s+)+(?=(?:The|This|These|Each|All|Any|In|If|No|Upon|For|A|An|As|It|Subject) (?![A-Z]{2}))"
+)
 _MONTHS = r"Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Januar|Februar|März|April|Juni|Juli|August|September|Oktober|November|Dezember"
 _NO_END = re.compile(
     r"(?:\b(?:z\. ?B|d\. ?h|u\. ?a|i\. ?d\. ?R|bzw|ca|Nr|Abs|Art|Bd|vgl|inkl|ggf|sog|evtl|p\. ?ex|cf|env|etc|No|Nos|Sec|Fig|Inc|Corp|Ltd|Co|vs)\.)$"
 )
 _ORDINAL = re.compile(r"\b\d{1,2}\.$")
 _MONTH_NEXT = re.compile(rf"(?:{_MONTHS})\b")
+_CUT_SHORT = re.compile(r"(?:\b(?:[a-z]\.){2,}|\bcf\.|https?://\S*|\bwww\.\S*)$")
 _TERMINAL = re.compile(r"[.!?…。！？｡؟۔।॥։።။][)\]}”’\"'»«」』）】*]*$")
-_QUESTION = re.compile(r"[?？؟][)\]}”’\"'»«」』）】*]*$")
+_QUESTION = re.compile(r"[?？؟]!?[)\]}”’\"'»«」』）】*]*$")
 
 
 class Fault(Flag):
@@ -48,9 +54,12 @@ class Fault(Flag):
     SHORT = auto()
     LONG = auto()
     SPEECH = auto()  # quoted speech, or words from an I to a you
+    LISTED = auto()  # an item of a list, or a footnote: may be no sentence without what introduces it
+    CLAUSE = auto()  # what stands in any contract: counterparts, severability, headings
+    DETAIL = auto()  # a condition, or a reference to another place
 
 
-SOFT = Fault.DANGLING | Fault.PRONOUN | Fault.SPEECH | Fault.LONG
+SOFT = Fault.DANGLING | Fault.PRONOUN | Fault.SPEECH | Fault.LONG | Fault.LISTED | Fault.CLAUSE | Fault.DETAIL
 """Faults which lower a sentence's chances. All others keep it out while there is anything better."""
 
 
@@ -67,19 +76,27 @@ class Sentence:
     faults: Fault
 
 
-def sentences(text: str, *, begins_whole: bool = True) -> list[Sentence]:
-    """Split a text. List markers and run-in headings are left off; pieces without a letter or digit are dropped.
+def sentences(text: str, *, begins_whole: bool = True) -> Iterator[Sentence]:
+    """Split a text, as far as it is asked. List markers and run-in headings are left off; pieces without a letter or digit are dropped.
 
     begins_whole: False when the text begins in the middle of a sentence, so that the first piece is half of one.
     """
-    found: list[Sentence] = []
     for number, paragraph in enumerate(_paragraphs(text)):
         for place, piece in enumerate(_pieces(paragraph)):
             half = not begins_whole and number == 0 and place == 0
             clean = _without_marker(piece)
             if any(c.isalnum() for c in clean):
-                found.append(Sentence(clean, number, place, faults(clean) | (Fault.HALF if half else Fault.NONE)))
-    return found
+                yield Sentence(clean, number, place, faults(clean) | _as_placed(piece, half=half))
+
+
+def _as_placed(piece: str, *, half: bool) -> Fault:
+    listed = Fault.LISTED if _LISTED.match(piece) else Fault.NONE
+    return listed | Fault.HALF if half else listed
+
+
+def tells_of_the_whole(sentence: Sentence) -> bool:
+    """Say whether a sentence tells what its text is, as "This manual describes ..." or "X is a ..."."""
+    return bool(_TELLS.search(sentence.text[:160])) and not _BY_WHOM.search(sentence.text)
 
 
 def ends_whole(text: str) -> bool:
@@ -128,6 +145,8 @@ def _pieces(paragraph: str) -> list[str]:
 
 def _belongs_to(before: str, piece: str) -> bool:
     """Say whether a cut after `before` was none: an abbreviation, an ordinal, or a small letter after it."""
+    if piece[0] in "{,;":
+        return True
     if piece[0].islower():
         return before[-1] in ".:;,)" or before[-1].isalnum()
     if _ORDINAL.search(before) and _MONTH_NEXT.match(piece):
@@ -139,7 +158,7 @@ def _without_marker(piece: str) -> str:
     """Leave off list markers, also several, and a heading which runs into its sentence. What is left is verbatim."""
     while (marker := _MARKER.match(piece)) and marker.end() < len(piece):
         piece = piece[marker.end() :].lstrip()
-    heading = _RUN_IN_HEADING.match(piece)
+    heading = _RUN_IN_HEADING.match(piece) or _RUN_IN_CAPITALS.match(piece)
     return piece[heading.end() :] if heading else piece
 
 
@@ -168,6 +187,37 @@ _DANGLING_PHRASES = (
     "zum beispiel", "in diesem", "in dieser", "aus diesem", "par exemple", "en outre", "de plus", "dans ce", "par conséquent", "c'est", "c’est", "il est",
     "por ejemplo", "por lo tanto", "在此", "此外", "因此", "但是", "然而", "所以", "しかし", "また", "そして", "これ", "それ", "この", "その",
 )  # fmt: skip
+_ITSELF = re.compile(
+    r"(?:this|these|the present|dieses?r?|ce|cette|este|esta|questo|questa)\s+(?:[\w.#-]+\s+){0,3}?(?:agreement|amendment|contract|lease|"
+    r"license|policy|document|documentation|manual|guide|handbook|book|chapter|report|paper|article|study|standard|specification|"
+    r"memorandum|letter|statement|notice|plan|appendix|exhibit|tutorial|introduction|program|software|package|vertrag|handbuch|"
+    r"dokument|bericht|leitfaden|anleitung|richtlinie|manuel|rapport|contrat|guide|documento|contrato|informe|contratto|rapporto)\b",
+    re.IGNORECASE,
+)
+_TELLS = re.compile(
+    r"\b(?:describes?|explains?|documents?|covers?|defines?|consists? of|contains?|provides?|presents?|introduces?|summari[sz]es?|governs?|"
+    r"sets (?:forth|out)|specifies|is (?:an?|the)|are (?:the)?|(?:entered|made)\b.{0,80}\bbetween|purpose|"
+    r"beschreibt|erklärt|enthält|regelt|fasst|ist (?:ein|eine|der|die|das)|décrit|présente|explique|contient|est (?:une?|le|la)|"
+    r"describe|explica|contiene|presenta|es (?:una?|el|la)|descrive|spiega|è (?:una?|il|la))\b|是|では|です|は.{1,40}である",
+    re.IGNORECASE,
+)
+_BY_WHOM = re.compile(
+    r"\b(?:written|prepared|maintained|dedicated|supported|published|translated|typeset|available|trademarks?|copyrights?|print|download)\b",
+    re.IGNORECASE,
+)
+_DETAIL = re.compile(
+    r"^(?:if|when|unless|in case|in the event|notwithstanding|except|wenn|falls|sofern|si|lorsque|cuando|quando|se)\b"
+    r"|\((?:see|siehe|voir|cf)\b|\bsee (?:section|chapter|appendix|page)\b|\b(?:section|chapter|page|article|exhibit|schedule|abschnitt|seite) [\dA-Z]",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(
+    r"counterpart|severab|unenforceab|(?:headings?|captions?)\b.{0,60}\b(?:convenience|reference)|entire (?:agreement|understanding)"
+    r"|capitali[sz]ed terms?|(?:have|has|having) the (?:same )?meanings?|\bwaiver\b.{0,80}\b(?:breach|default|waiver)|heirs,? (?:executors|successors)"
+    r"|successors and (?:permitted )?assigns|governed by (?:and construed )?|construed (?:in accordance|according|simply)|jurisdiction of"
+    r"|notices?\b.{0,80}\b(?:in writing|registered|certified|delivered)|party acknowledges and agrees that the other has not"
+    r"|(?:duly|validly) (?:and validly )?(?:authorized|executed)|force and effect",
+    re.IGNORECASE,
+)
 _PRONOUN_STARTS = frozenset(
     re.findall(r"\S+", "he she they his her their him them er sie ihr ihre ihm il elle ils elles leur él ella ellos")
 )
@@ -189,6 +239,8 @@ _BOILERPLATE = re.compile(
 _TABLE = re.compile(
     r"\s\|\s|^\||\||…\s*\d+|\.{4,}|_{3,}|\[\s*[*●_ ]+\s*\]|\*{3,}|\s[,;:.](?:\s|$)|-{3,}|\t|(?:\s\d[\d.,%]*){5,}|:\s*:|\(\s*\)|[●□☐☒]"
 )
+_TAG = re.compile(r"</?[a-z]+[\s:>/]")
+_CAPITALS_RUN = re.compile(r"(?:\b[A-Z]{2,}\b\s+){4,}")
 _CODE = re.compile(
     r"</?\w+[^>]*>|[{}\\^`~]|::|->|=>|==|\w\(\)|\$\w|\w=\w|--\w|/\w+/\w|#\w|\w_\w+_|\s[-+]\w\s|;\s*$|&&|%\w"
 )
@@ -203,7 +255,9 @@ def faults(sentence: str) -> Fault:
     words = _WORD.findall(sentence.lower())
     n_words = len(sentence) // 2 if spaceless else len(words)
     found = Fault.NONE
-    if not _TERMINAL.search(sentence) or sentence[0].islower() or sentence[0] in ",.;:)]}?!…/%&=+|":
+    if not _TERMINAL.search(sentence) or sentence[0].islower() or sentence[0] in ",.;:)]}?!…/%&=+|−":
+        found |= Fault.HALF
+    if _CUT_SHORT.search(sentence) or sentence[:1] in "-–":
         found |= Fault.HALF
     if n_words < 5 or len(sentence) < (12 if spaceless else 25):
         found |= Fault.SHORT
@@ -220,9 +274,17 @@ def _starts(sentence: str, words: Sequence[str]) -> Fault:
     lowered = sentence.lower()
     if not words:
         return Fault.SHORT
+    if _ITSELF.match(sentence):
+        return Fault.NONE
     if words[0] in _DANGLING_STARTS or lowered.startswith(_DANGLING_PHRASES):
         return Fault.DANGLING
     return Fault.PRONOUN if words[0] in _PRONOUN_STARTS else Fault.NONE
+
+
+def _is_title(sentence: str) -> bool:
+    """Say whether a short sentence is a heading, a name or an address: nearly all its longer words begin with a capital."""
+    longer = [word for word in _WORD.findall(sentence) if len(word) > 3]
+    return len(longer) <= 12 and sum(w[0].isupper() or w[0].isdigit() for w in longer) * 4 >= 3 * max(1, len(longer))
 
 
 def _matter(sentence: str, words: Sequence[str]) -> Fault:
@@ -230,16 +292,22 @@ def _matter(sentence: str, words: Sequence[str]) -> Fault:
     letters = sum(c.isalpha() for c in sentence)
     capitals = sum(c.isupper() for c in sentence)
     digits = sum(c.isdigit() for c in sentence)
-    if capitals > 12 and capitals * 2 > letters:
+    if _is_title(sentence):
+        found |= Fault.HALF
+    if (capitals > 12 and capitals * 2 > letters) or _CAPITALS_RUN.search(sentence):
         found |= Fault.CAPITALS
     if _TABLE.search(sentence) or digits * 4 > len(sentence) or letters * 2 < len(sentence):
         found |= Fault.TABLE
-    if 25 * len(_CODE.findall(sentence)) > len(sentence):
+    if 40 * len(_CODE.findall(sentence)) > len(sentence) or _TAG.search(sentence):
         found |= Fault.CODE
     if _BOILERPLATE.search(sentence):
         found |= Fault.BOILERPLATE
     if _POINTER.match(sentence):
         found |= Fault.POINTER
+    if _DETAIL.search(sentence):
+        found |= Fault.DETAIL
+    if _CLAUSE.search(sentence):
+        found |= Fault.CLAUSE
     if _SPEECH.search(sentence) and not _FIRST_PERSON.isdisjoint(words):
         found |= Fault.SPEECH
     return found
