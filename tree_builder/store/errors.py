@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,6 +14,10 @@ from tree_builder.errors import ConfigError, Conflict, SchemaOutOfDate, StoreErr
 # https://www.postgresql.org/docs/current/errcodes-appendix.html
 _MAY_PASS = ("08", "40", "53300", "55006", "55P03", "57P01", "57P02", "57P03", "57P05")
 _WRONG_SETTINGS = ("28", "3D000")
+# A refused connection comes without a SQL state, so only its words tell it from a server which is away.
+_REFUSED = re.compile(
+    r"authentication failed|does not exist|no password supplied|no pg_hba\.conf entry|not permitted to log in"
+)
 _NO_SCHEMA = ("3F000", "42P01", "42703", "42883")
 _ADVICE = {
     "25006": "the server is read-only; use the address of the primary",
@@ -34,7 +39,8 @@ def translate(error: Exception) -> TreeBuilderError:
     diag = getattr(error, "diag", None)
     text = (diag and diag.message_primary) or str(error).strip().split("\n")[0] or type(error).__name__
     message = f"{text}; {_ADVICE[state]}" if state in _ADVICE else text
-    if state.startswith(_WRONG_SETTINGS):
+    refused = not state and isinstance(error, psycopg.OperationalError) and _REFUSED.search(str(error))
+    if refused or state.startswith(_WRONG_SETTINGS):
         return ConfigError(f"the database refused the connection: {text}; check the database address", sqlstate=state)
     if state.startswith(_MAY_PASS) or (not state and isinstance(error, psycopg.OperationalError)):
         return StoreUnavailable(f"the database cannot be reached, or went away: {message}", sqlstate=state)
