@@ -17,6 +17,7 @@ _WRONG_SETTINGS = ("28", "3D000")
 # A refused connection comes without a SQL state, so only its words tell it from a server which is away.
 _REFUSED = re.compile(
     r"authentication failed|does not exist|no password supplied|no pg_hba\.conf entry|not permitted to log in"
+    r"|invalid (integer|port|\w+) (value|number)"
 )
 _NO_SCHEMA = ("3F000", "42P01", "42703", "42883")
 _ADVICE = {
