@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tree_builder.query.results import Summary
 
 SNIPPET_CHARS = 320
+FIRST_CHARS = 300
 BAR_CELLS = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _STYLES = {
@@ -55,13 +56,19 @@ def summary_text(summary: Summary) -> Text:
 
 
 def node_label(node: Node) -> str:
-    """Name a node: the last part of its path and its title, or its first words."""
+    """Name a node: the last part of its path with its title or first words; its first words alone, where it is no top."""
+    words = flat(node.title or node.content[:FIRST_CHARS])
+    name = node_name(node)
+    return f"{name}  {words}" if name else words
+
+
+def node_name(node: Node) -> str:
+    """Name a top by the last part of its path; any other node has no name."""
     if node.node_type is NodeType.ROOT:
         return flat(node.corpus)
     if node.node_type in (NodeType.DIR_TOP, NodeType.DOC_TOP):
-        name = flat(node.path.rsplit("/", 1)[-1]) + ("/" if node.node_type is NodeType.DIR_TOP else "")
-        return f"{name}  {flat(node.title)}" if node.title else name
-    return flat(node.content[:400])
+        return flat(node.path.rsplit("/", 1)[-1]) + ("/" if node.node_type is NodeType.DIR_TOP else "")
+    return ""
 
 
 def tree_picture(rows: Sequence[tuple[int, Node, int]], width: int, *, ascii_only: bool = False) -> Iterator[Text]:
@@ -131,7 +138,7 @@ def _guide(open_below: Sequence[bool], depth: int, *, last: bool, ascii_only: bo
 
 def snippet(content: str, words: Sequence[Span], chars: int = SNIPPET_CHARS) -> Text:
     """Give the part of a text which holds most of the words found, these highlighted."""
-    start = _densest(words, chars, len(content))
+    start = _word_start(content, _densest(words, chars, len(content)))
     end = min(len(content), start + chars)
     text = Text("…" if start > 0 else "")
     at = start
@@ -155,6 +162,14 @@ def _densest(words: Sequence[Span], chars: int, length: int) -> int:
     return max(0, min(best[0] - 40, length - chars))
 
 
+def _word_start(content: str, start: int) -> int:
+    """Move a start which falls inside a word to the next one, where one begins soon."""
+    if start == 0 or content[start - 1].isspace():
+        return start
+    space = next((i for i in range(start, min(start + 30, len(content))) if content[i].isspace()), start - 1)
+    return space + 1
+
+
 def hit_lines(place: int, hit: Hit) -> Text:
     """Show a hit: place, score and how it came about, where it is, the summaries above it, the passage."""
     text = Text(f"{place}. ", style="bold")
@@ -171,7 +186,7 @@ def hit_lines(place: int, hit: Hit) -> Text:
 def _way(hit: Hit) -> Iterator[str]:
     """Name the nodes above a hit, from the root down; groups by their first words."""
     for node in hit.above:
-        yield shorten(node_label(node), 40)
+        yield shorten(node_name(node) or node_label(node), 40)
 
 
 def walk_lines(walk: Walk) -> Iterator[Text]:
