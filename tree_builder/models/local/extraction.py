@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from itertools import islice
 
 from tree_builder.models.local.ranking import Candidate, Choice, Weights, tokens, units_of, weigh
-from tree_builder.models.local.sentences import SOFT, Fault, Sentence, ends_whole, sentences, tells_of_the_whole
+from tree_builder.models.local.sentences import SOFT, Fault, Sentence, ends_whole, opens, sentences, tells_of_the_whole
 
 SLACK = 4
 """Per cent which an extract may be longer than asked, so that a last good sentence finds room."""
 COVERING_SLACK = 30
 """The same where otherwise a document would have no sentence in its directory's summary."""
+DEBRIS = Fault.TABLE | Fault.CODE | Fault.BOILERPLATE | Fault.POINTER | Fault.BRACKETS | Fault.SHORT
+"""What is taken only from a text which has nothing else."""
 ENOUGH = 60
 """Per cent of the length asked; an extract which faultless sentences fill so far takes no faulty ones."""
 STANDING = {
@@ -26,10 +28,10 @@ STANDING = {
 }
 """Per cent of its value which a sentence with that fault keeps."""
 OPENING_SENTENCES, OPENING_CHARS, OPENING_STANDING = 6, 200_000, 160
-"""What comes first says what a text is: its first faultless sentences, looked for behind title pages and tables of contents. One of
-them opens the extract of each node at a document's beginning, up to its top."""
-TELLING = 3
-"""How many times as good an opening a sentence is which tells of the whole: "This manual describes ..."."""
+"""What comes first says what a text is: its first faultless sentences, looked for behind title pages and tables of contents. The
+first which tells of the whole ("This manual describes ...") opens the extract of each node at a document's beginning, up to its top."""
+OPENING_SHARE = 60
+"""Per cent of the length which the opening sentence may take."""
 NAME_STANDING = 30
 """A name which the text repeats says who it is about; per cent more for each of up to two."""
 ALIKE = 70
@@ -75,7 +77,7 @@ def extract(
     if opening:
         said = {sentence.text for sentence in opening}
         places = [_Place(s, -1, 0) for s in opening] + [p for p in places if p.sentence.text not in said]
-    candidates = [_candidate(place, weights, opens=n < len(opening)) for n, place in enumerate(places)]
+    candidates = [_candidate(place, weights, opening=n < len(opening)) for n, place in enumerate(places)]
     choice = Choice(candidates, weights, share_chars=chars // max(1, len(items)))
     _Chooser(choice, candidates, places, chars).choose(covering=covering, n_items=len(items), n_opening=len(opening))
     return _in_order(choice.chosen, places) or _beginning(joined(items), chars)
@@ -84,8 +86,7 @@ def extract(
 def _opening(passages: Sequence[Passage]) -> list[Sentence]:
     """Find the first faultless sentences of a document."""
     text = joined(passages)[:OPENING_CHARS]
-    faultless = (s for s in sentences(text) if not s.faults & ~(Fault.PRONOUN | Fault.LONG | Fault.DETAIL))
-    return list(islice(faultless, OPENING_SENTENCES))
+    return list(islice((s for s in sentences(text) if opens(s)), OPENING_SENTENCES))
 
 
 def joined(passages: Sequence[Passage]) -> str:
@@ -138,8 +139,8 @@ def _clean(place: _Place) -> bool:
     return not place.sentence.faults & ~SOFT
 
 
-def _candidate(place: _Place, weights: Weights, *, opens: bool) -> Candidate:
-    standing = OPENING_STANDING if opens else 100
+def _candidate(place: _Place, weights: Weights, *, opening: bool) -> Candidate:
+    standing = OPENING_STANDING if opening else 100
     for fault, share in STANDING.items():
         if fault in place.sentence.faults:
             standing = standing * share // 100
@@ -160,17 +161,23 @@ class _Chooser:
 
     def choose(self, *, covering: bool, n_items: int, n_opening: int) -> None:
         clean = [n for n, place in enumerate(self._places) if _clean(place)]
-        self._open([n for n in range(n_opening) if self._fits(n)])
+        room = self._chars * OPENING_SHARE // 100
+        self._open([n for n in range(n_opening) if self._candidates[n].chars <= room])
         if covering:
             self._one_of_each(clean, n_items)
         self._choice.fill(clean, self._fits)
         if self._used() * 100 < self._chars * ENOUGH:
-            self._choice.fill([n for n in range(len(self._places)) if n not in set(clean)], self._fits)
+            usable = [n for n, place in enumerate(self._places) if not place.sentence.faults & DEBRIS]
+            self._choice.fill(usable, self._fits)
+        if not self._choice.chosen:
+            self._choice.fill(range(len(self._places)), self._fits)
 
     def _open(self, opening: Sequence[int]) -> None:
-        if opening:
-            telling = {n: TELLING if tells_of_the_whole(self._places[n].sentence) else 1 for n in opening}
-            self._choice.take(max(opening, key=lambda n: (self._choice.value(n) * telling[n], -n)))
+        telling = [n for n in opening if tells_of_the_whole(self._places[n].sentence)]
+        if telling:
+            self._choice.take(telling[0])
+        elif opening:
+            self._choice.take(max(opening, key=lambda n: (self._choice.value(n), -n)))
 
     def _one_of_each(self, clean: Sequence[int], n_items: int) -> None:
         """Take of each item, in order, the best sentence which leaves room for the others, else its shortest."""

@@ -13,6 +13,9 @@ from nupunkt import sent_spans
 WRAPPED_WIDTH = 100
 """A text none of whose lines is longer has hard line breaks; others have a paragraph a line, as the readers give them."""
 
+HEADING_CHARS = 60
+"""A longer paragraph which ends in a small letter was broken off, by the end of a page or a figure; what follows goes on with it."""
+
 _BREAK = re.compile(r"\n[ \t\u3000]*\n\s*|\n")
 _CJK_END = re.compile(r"[。！？｡][」』”’）】〉》\"']*")
 _SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
@@ -81,12 +84,14 @@ def sentences(text: str, *, begins_whole: bool = True) -> Iterator[Sentence]:
 
     begins_whole: False when the text begins in the middle of a sentence, so that the first piece is half of one.
     """
+    broken = not begins_whole
     for number, paragraph in enumerate(_paragraphs(text)):
         for place, piece in enumerate(_pieces(paragraph)):
-            half = not begins_whole and number == 0 and place == 0
+            half = broken and place == 0
             clean = _without_marker(piece)
             if any(c.isalnum() for c in clean):
                 yield Sentence(clean, number, place, faults(clean) | _as_placed(piece, half=half))
+        broken = len(paragraph) > HEADING_CHARS and paragraph[-1].islower()
 
 
 def _as_placed(piece: str, *, half: bool) -> Fault:
@@ -94,9 +99,16 @@ def _as_placed(piece: str, *, half: bool) -> Fault:
     return listed | Fault.HALF if half else listed
 
 
+def opens(sentence: Sentence) -> bool:
+    """Say whether a sentence may open an extract: without faults, and not about who wrote, printed or published the text."""
+    allowed = Fault.PRONOUN | Fault.LONG | Fault.DETAIL
+    return not sentence.faults & ~allowed and not _BY_WHOM.search(sentence.text)
+
+
 def tells_of_the_whole(sentence: Sentence) -> bool:
     """Say whether a sentence tells what its text is, as "This manual describes ..." or "X is a ..."."""
-    return bool(_TELLS.search(sentence.text[:160])) and not _BY_WHOM.search(sentence.text)
+    words = _WORD.findall(sentence.text.lower())
+    return bool(_TELLS.search(sentence.text[:160])) and _FIRST_PERSON.isdisjoint(words)
 
 
 def ends_whole(text: str) -> bool:
@@ -188,26 +200,27 @@ _DANGLING_PHRASES = (
     "por ejemplo", "por lo tanto", "在此", "此外", "因此", "但是", "然而", "所以", "しかし", "また", "そして", "これ", "それ", "この", "その",
 )  # fmt: skip
 _ITSELF = re.compile(
-    r"(?:this|these|the present|dieses?r?|ce|cette|este|esta|questo|questa)\s+(?:[\w.#-]+\s+){0,3}?(?:agreement|amendment|contract|lease|"
-    r"license|policy|document|documentation|manual|guide|handbook|book|chapter|report|paper|article|study|standard|specification|"
+    r"(?:this|these|the present|the purpose of this|dieses?r?|ce|cette|este|esta|questo|questa)\s+(?:[\w.#-]+\s+){0,3}?(?:agreement|amendment|contract|lease|"
+    r"license|policy|document|documentation|manual|guide|handbook|book|chapter|report|paper|text|website|site|article|study|standard|specification|"
     r"memorandum|letter|statement|notice|plan|appendix|exhibit|tutorial|introduction|program|software|package|vertrag|handbuch|"
     r"dokument|bericht|leitfaden|anleitung|richtlinie|manuel|rapport|contrat|guide|documento|contrato|informe|contratto|rapporto)\b",
     re.IGNORECASE,
 )
 _TELLS = re.compile(
     r"\b(?:describes?|explains?|documents?|covers?|defines?|consists? of|contains?|provides?|presents?|introduces?|summari[sz]es?|governs?|"
-    r"sets (?:forth|out)|specifies|is (?:an?|the)|are (?:the)?|(?:entered|made)\b.{0,80}\bbetween|purpose|"
+    r"sets (?:forth|out)|specifies|is (?:an?|the)|are (?:the)?|(?:entered|made|executed|dated|effective)\b.{0,80}\bbetween|purpose|"
     r"beschreibt|erklärt|enthält|regelt|fasst|ist (?:ein|eine|der|die|das)|décrit|présente|explique|contient|est (?:une?|le|la)|"
     r"describe|explica|contiene|presenta|es (?:una?|el|la)|descrive|spiega|è (?:una?|il|la))\b|是|では|です|は.{1,40}である",
     re.IGNORECASE,
 )
 _BY_WHOM = re.compile(
-    r"\b(?:written|prepared|maintained|dedicated|supported|published|translated|typeset|available|trademarks?|copyrights?|print|download)\b",
+    r"\b(?:written|prepared|maintained|dedicated|supported|published|released?|translated|typeset|available|trademarks?|copyrights?|print|download)\b",
     re.IGNORECASE,
 )
 _DETAIL = re.compile(
-    r"^(?:if|when|unless|in case|in the event|notwithstanding|except|wenn|falls|sofern|si|lorsque|cuando|quando|se)\b"
-    r"|\((?:see|siehe|voir|cf)\b|\bsee (?:section|chapter|appendix|page)\b|\b(?:section|chapter|page|article|exhibit|schedule|abschnitt|seite) [\dA-Z]",
+    r"^(?:if|when|unless|note that|notice that|notice|please|to do this|in case|in the event|notwithstanding|except|wenn|falls|sofern|si|lorsque|cuando|quando|se)\b"
+    r"|\((?:see|siehe|voir|cf)\b|\bsee (?:section|chapter|appendix|page)\b|\b(?:section|chapter|page|article|exhibit|schedule|abschnitt|seite) [\dA-Z]"
+    r"|\b(?:described|listed|shown|mentioned|given|defined|discussed|specified) (?:above|below|earlier|later|elsewhere)|\bas follows\b|\bhttps?://",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(
@@ -217,6 +230,12 @@ _CLAUSE = re.compile(
     r"|notices?\b.{0,80}\b(?:in writing|registered|certified|delivered)|party acknowledges and agrees that the other has not"
     r"|(?:duly|validly) (?:and validly )?(?:authorized|executed)|force and effect",
     re.IGNORECASE,
+)
+_BACKWARDS = frozenset(
+    {"such", "said", "aforementioned", "aforesaid", "foregoing", "abovementioned", "latter", "former"}
+)
+_ELLIPTIC_STARTS = frozenset(
+    {"may", "can", "must", "should", "will", "is", "are", "was", "were", "has", "have", "does", "cannot"}
 )
 _PRONOUN_STARTS = frozenset(
     re.findall(r"\S+", "he she they his her their him them er sie ihr ihre ihm il elle ils elles leur él ella ellos")
@@ -233,19 +252,21 @@ _BOILERPLATE = re.compile(
     r"|this etext was produced|transcriber's note|extensive research did not uncover|\bisbn\b|table of contents|inhaltsverzeichnis|no warranty"
     r"|without even the implied warranty|confidential treatment (?:has been )?requested|regulation s-k|as (?:exhibit|schedule) \w+ (?:hereto|attached)"
     r"|page intentionally left blank|in witness whereof|\bmust be distributed under\b|creative commons|licensed under|terms of the gnu"
-    r"|alle rechte vorbehalten|tous droits réservés|signature page|^source: ",
+    r"|general public license|alle rechte vorbehalten|tous droits réservés|signature page|^source: |/s/ ?\w",
     re.IGNORECASE,
 )
 _TABLE = re.compile(
     r"\s\|\s|^\||\||…\s*\d+|\.{4,}|_{3,}|\[\s*[*●_ ]+\s*\]|\*{3,}|\s[,;:.](?:\s|$)|-{3,}|\t|(?:\s\d[\d.,%]*){5,}|:\s*:|\(\s*\)|[●□☐☒]"
 )
-_TAG = re.compile(r"</?[a-z]+[\s:>/]")
+_TAG = re.compile(r"<[/?!]?[a-z]+[\s:>/-]")
 _CAPITALS_RUN = re.compile(r"(?:\b[A-Z]{2,}\b\s+){4,}")
 _CODE = re.compile(
     r"</?\w+[^>]*>|[{}\\^`~]|::|->|=>|==|\w\(\)|\$\w|\w=\w|--\w|/\w+/\w|#\w|\w_\w+_|\s[-+]\w\s|;\s*$|&&|%\w"
 )
+_GLUED = re.compile(r"[a-z][.,;][A-Z][a-z]+\b(?!\.\w)")
 _SPEECH = re.compile(r"[\"“”„«»]|(?:^|\s)[‘'](?=\w)")
-_PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("“", "”"), ("«", "»"), ("「", "」"), ("『", "』"), ("（", "）"))
+_PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("«", "»"), ("「", "」"), ("『", "』"), ("（", "）"))
+_QUOTES = re.compile(r"[\"“”„]|''")  # in pairs, but often not of one kind
 _WORD = re.compile(r"\w[\w'’-]*")
 
 
@@ -265,7 +286,7 @@ def faults(sentence: str) -> Fault:
         found |= Fault.LONG
     if _QUESTION.search(sentence):
         found |= Fault.QUESTION
-    if any(sentence.count(a) != sentence.count(b) for a, b in _PAIRS) or sentence.count('"') % 2:
+    if any(sentence.count(a) != sentence.count(b) for a, b in _PAIRS) or len(_QUOTES.findall(sentence)) % 2:
         found |= Fault.BRACKETS
     return found | _starts(sentence, words) | _matter(sentence, words)
 
@@ -276,7 +297,9 @@ def _starts(sentence: str, words: Sequence[str]) -> Fault:
         return Fault.SHORT
     if _ITSELF.match(sentence):
         return Fault.NONE
-    if words[0] in _DANGLING_STARTS or lowered.startswith(_DANGLING_PHRASES):
+    if words[0] in _ELLIPTIC_STARTS:
+        return Fault.HALF
+    if words[0] in _DANGLING_STARTS or not _BACKWARDS.isdisjoint(words[:4]) or lowered.startswith(_DANGLING_PHRASES):
         return Fault.DANGLING
     return Fault.PRONOUN if words[0] in _PRONOUN_STARTS else Fault.NONE
 
@@ -298,7 +321,7 @@ def _matter(sentence: str, words: Sequence[str]) -> Fault:
         found |= Fault.CAPITALS
     if _TABLE.search(sentence) or digits * 4 > len(sentence) or letters * 2 < len(sentence):
         found |= Fault.TABLE
-    if 40 * len(_CODE.findall(sentence)) > len(sentence) or _TAG.search(sentence):
+    if 40 * len(_CODE.findall(sentence)) > len(sentence) or _TAG.search(sentence) or _GLUED.search(sentence):
         found |= Fault.CODE
     if _BOILERPLATE.search(sentence):
         found |= Fault.BOILERPLATE
