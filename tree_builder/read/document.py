@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from tree_builder.errors import UnreadableDocument
 from tree_builder.model import DocumentStatus, ReadText
+from tree_builder.read.language import find_language
 from tree_builder.read.pdf import read_pdf
 from tree_builder.read.plain import read_plain
 
@@ -34,7 +36,7 @@ def read_bytes(data: bytes, name: str) -> ReadText:
             f"{suffix or 'no suffix'}: not a format which can be read", status=DocumentStatus.UNSUPPORTED, doc_path=name
         )
     _refuse_empty(read, name)
-    return read
+    return replace(read, language=find_language(read.text))
 
 
 def read_file(path: Path) -> ReadText:

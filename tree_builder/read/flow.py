@@ -10,7 +10,9 @@ from itertools import pairwise
 from tree_builder.read.lines import Line, Page
 from tree_builder.read.text import HYPHEN, hyphenated_words, join_hyphens, tame_leaders
 
-_ITEM = re.compile(r"(?:[\u2022\u25e6\u25aa\u2023\u2219\u00b7\u25cb\u25cf\u25a0\u25a1\u2013\u2014*\u27a2\u2713-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,5})[.)]) ")
+_ITEM = re.compile(
+    r"(?:[\u2022\u25e6\u25aa\u2023\u2219\u00b7\u25cb\u25cf\u25a0\u25a1\u2013\u2014*\u27a2\u2713-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,5})[.)]) "
+)
 _ENDS = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)\]]*\d{0,3}$")
 _BULLETS = frozenset("\u2022\u25e6\u25aa\u2023\u2219\u25cb\u25cf\u25a0\u25a1\u27a2\u2713")
 
@@ -52,7 +54,9 @@ def _known_hyphens(pages: Sequence[Page]) -> frozenset[tuple[str, str]]:
 def _pitch(lines: Sequence[Line] | object) -> float:
     """Give the distance between baselines which is met most; 12 points where there is none."""
     gaps = Counter(
-        round(2 * gap) for one, two in pairwise(lines) if 4 < (gap := one.y_end - two.y) < 4 * max(two.size, 4)  # type: ignore[call-overload]
+        round(2 * gap)
+        for one, two in pairwise(lines)
+        if 4 < (gap := one.y_end - two.y) < 4 * max(two.size, 4)  # type: ignore[call-overload]
     )
     return max(gaps, key=lambda gap: (gaps[gap] + gaps.get(gap + 1, 0) * 0.5, -gap)) / 2 if gaps else 12.0
 
@@ -160,7 +164,11 @@ def _next_word_fits(before: Line, line: Line, edge: float) -> bool:
     if room <= before.size:
         return False
     each = (line.x1 - line.x0) / max(len(line.text), 1)
-    return room > 1.1 * each * (line.text.find(" ") % 1000 + 1) + 0.4 * before.size if " " in line.text else room > (line.x1 - line.x0) * 1.1
+    return (
+        room > 1.1 * each * (line.text.find(" ") % 1000 + 1) + 0.4 * before.size
+        if " " in line.text
+        else room > (line.x1 - line.x0) * 1.1
+    )
 
 
 def _is_row(line: Line) -> bool:

@@ -18,7 +18,10 @@ _DEEPEST = 4  # rows at the top, and at the bottom, which may be running
 _LONGEST = 240  # characters; what runs is short
 _SAME_Y = 4.0  # points
 _PREFIX = 10  # characters
-_NUMBER = re.compile(r"^(?:page\s+)?[-\u2013\u2014\[(\s]*(\d{1,4}|[ivxlc]{1,7})[-\u2013\u2014\])\s]*(?:(?:of|/)\s*\d{1,4})?$", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"^(?:page\s+)?[-\u2013\u2014\[(\s]*(\d{1,4}|[ivxlc]{1,7})[-\u2013\u2014\])\s]*(?:(?:of|/)\s*\d{1,4})?$",
+    re.IGNORECASE,
+)
 _FIRST = re.compile(r"^(\d{1,4}|[ivxlc]{1,7})(?=\s)")
 _LAST = re.compile(r"(?<=\s)(?:[A-Z]-?)?(\d{1,4}|[ivxlc]{1,7})$")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
@@ -39,12 +42,25 @@ def drop_running_lines(pages: Sequence[Page]) -> None:
     if len(pages) >= 2:
         for top in (True, False):
             for _ in range(_DEEPEST):
-                running = _running([row for index, page in enumerate(pages) if (row := _edge_row(index, page, top))], len(pages))
+                running = _running(
+                    [row for index, page in enumerate(pages) if (row := _edge_row(index, page, top))], len(pages)
+                )
                 if not running:
                     break
                 for row in running:
                     _drop(pages[row.page], row.lines)
     _drop_counting_lines(pages)
+    for index, page in enumerate(pages):
+        for top in (True, False):
+            row = _edge_row(index, page, top)
+            if (
+                row
+                and len(row.lines) == 1
+                and not row.key
+                and index + 1 in row.numbers
+                and _stands_apart(page.lines, row.lines[0])
+            ):
+                _drop(page, row.lines)  # nothing but the page's own number, though too few pages to compare
 
 
 def _edge_row(index: int, page: Page, top: bool) -> _Row | None:
@@ -115,7 +131,9 @@ def _repeated(rows: Sequence[_Row]) -> dict[_Row, int]:
                 count = sum(abs(row.y - other.y) < _SAME_Y for other in same[:200])
                 if count >= enough:
                     found[row] = count if length is None else 0
-                elif length is None and len(same) >= max(_FEWEST_PAGES, len(rows) / 2) and any(map(str.isalpha, row.key)):
+                elif (
+                    length is None and len(same) >= max(_FEWEST_PAGES, len(rows) / 2) and any(map(str.isalpha, row.key))
+                ):
                     found[row] = len(same)  # the last line of most pages, wherever their text ends
     return found
 
@@ -127,7 +145,11 @@ def _counting(rows: Sequence[_Row]) -> dict[_Row, int]:
         for number in row.numbers:
             shares[number - row.page].append(row.page)
     good = {offset for offset, on in shares.items() if len(on) >= _FEWEST_PAGES and max(on) - min(on) <= 4 * len(on)}
-    return {row: max(len(shares[number - row.page]) for number in row.numbers if number - row.page in good) for row in rows if any(number - row.page in good for number in row.numbers)}
+    return {
+        row: max(len(shares[number - row.page]) for number in row.numbers if number - row.page in good)
+        for row in rows
+        if any(number - row.page in good for number in row.numbers)
+    }
 
 
 def _drop(page: Page, places: Iterable[int]) -> None:
@@ -149,7 +171,12 @@ def _drop_counting_lines(pages: Sequence[Page]) -> None:
     found: list[tuple[int, int, int]] = []
     for index, page in enumerate(pages):
         for place, line in enumerate(page.lines):
-            if len(line.text) <= 16 and (match := _NUMBER.match(line.text)) and match[1].isdigit() and _stands_apart(page.lines, place):
+            if (
+                len(line.text) <= 16
+                and (match := _NUMBER.match(line.text))
+                and match[1].isdigit()
+                and _stands_apart(page.lines, place)
+            ):
                 found.append((index, place, int(match[1])))
     runs: list[list[tuple[int, int, int]]] = []
     for item in found:

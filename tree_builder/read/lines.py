@@ -6,8 +6,8 @@ import ctypes
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import pypdfium2.raw as raw
-
+from tree_builder.read import calls
+from tree_builder.read.rules import find_grid
 from tree_builder.read.text import HYPHEN, clean, needs_cleaning
 
 
@@ -36,32 +36,33 @@ class Page:
     lines: list[Line] = field(default_factory=list)
     width: float = 0.0
     height: float = 0.0
-    ruled: bool = False  # has lines drawn on it which may be those of a table
+    grid: tuple[float, ...] | None = None  # of `find_grid`
 
 
 def read_lines(page: Any) -> Page:
     """Read the lines of a pypdfium2 page."""
     width, height = page.get_size()
-    text_page = raw.FPDFText_LoadPage(page.raw)
+    handle = calls.address(page.raw)
+    text_page = calls.load_text(handle)
     try:
-        count = raw.FPDFText_CountChars(text_page)
+        count = calls.count_chars(text_page)
         if count <= 0:
             return Page([], width, height)
         buffer = (ctypes.c_ushort * (count + 1))()
-        written = raw.FPDFText_GetText(text_page, 0, count, buffer)
+        written = calls.get_text(text_page, 0, count, buffer)
         text = bytes(memoryview(buffer)[: max(0, written - 1)]).decode("utf-16-le", errors="replace")
         lines = _lines(text_page, text, count)
     finally:
-        raw.FPDFText_ClosePage(text_page)
-    turned = raw.FPDFPage_GetRotation(page.raw)
-    return Page([_upright(line, turned, width, height) for line in lines] if turned else lines, width, height)
+        calls.close_text(text_page)
+    if turned := calls.get_rotation(handle):
+        return Page([_upright(line, turned, width, height) for line in lines], width, height)
+    return Page(lines, width, height, find_grid(handle))
 
 
-def _lines(text_page: Any, text: str, count: int) -> list[Line]:
+def _lines(text_page: int, text: str, count: int) -> list[Line]:
     lines = []
-    x, y, box = ctypes.c_double(), ctypes.c_double(), raw.FS_RECTF()
+    x, y, box = ctypes.c_double(), ctypes.c_double(), calls.Rect()
     px, py, pbox = ctypes.byref(x), ctypes.byref(y), ctypes.byref(box)
-    origin, loose = raw.FPDFText_GetCharOrigin, raw.FPDFText_GetLooseCharBox
     at = 0
     same_index = len(text) == count  # otherwise some characters have no text, or two units of UTF-16
     odd = needs_cleaning(text)
@@ -70,15 +71,14 @@ def _lines(text_page: Any, text: str, count: int) -> list[Line]:
         if bare:
             first, last = at + len(piece) - len(piece.lstrip()), at + len(piece.rstrip()) - 1
             if not same_index:
-                first = raw.FPDFText_GetCharIndexFromTextIndex(text_page, first)
-                last = raw.FPDFText_GetCharIndexFromTextIndex(text_page, last)
-            origin(text_page, first, px, py)
-            loose(text_page, first, pbox)
+                first, last = calls.char_index(text_page, first), calls.char_index(text_page, last)
+            calls.char_origin(text_page, first, px, py)
+            calls.char_box(text_page, first, pbox)
             size = box.top - box.bottom
-            loose(text_page, last, pbox)
+            calls.char_box(text_page, last, pbox)
             x0, y0 = x.value, y.value
             if HYPHEN in bare:
-                origin(text_page, last, px, py)
+                calls.char_origin(text_page, last, px, py)
             lines.append(Line(bare, x0, box.right, y0, size, y.value))
         at += len(piece) + 2
     return lines

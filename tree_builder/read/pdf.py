@@ -14,6 +14,7 @@ from tree_builder.read.flow import flow
 from tree_builder.read.furniture import drop_running_lines
 from tree_builder.read.lines import Page, read_lines
 from tree_builder.read.outline import locate, read_outline
+from tree_builder.read.tables import set_tables
 
 _USELESS_TITLE = re.compile(
     r"^(untitled|unknown|document\d*|microsoft word.*|slide \d+|.*\.(docx?|pptx?|xlsx?|dvi|tex|pdf|txt|rtf|indd|wpd|ps))?$",
@@ -33,6 +34,7 @@ def read_pdf(data: bytes, name: str) -> ReadText:
         pages = _pages(document, warnings)
         if not pages:
             raise UnreadableDocument("the file has no pages", status=DocumentStatus.MALFORMED, doc_path=name)
+        set_tables(document, data, pages, warnings)
         drop_running_lines(pages)
         text, starts = flow(pages)
         outline = locate(read_outline(document), text, starts)

@@ -82,7 +82,11 @@ def join_hyphens(text: str, known: frozenset[tuple[str, str]]) -> str:
 
 def needs_cleaning(text: str) -> bool:
     """Whether `clean` would change more than the ends of lines."""
-    return not text.isascii() and (_FOREIGN.search(text) is not None or not unicodedata.is_normalized("NFC", text)) or _CONTROL.search(text) is not None
+    return (
+        not text.isascii()
+        and (_FOREIGN.search(text) is not None or not unicodedata.is_normalized("NFC", text))
+        or _CONTROL.search(text) is not None
+    )
 
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
