@@ -96,11 +96,11 @@ def probabilities_of(figures: npt.NDArray[np.float64]) -> npt.NDArray[np.float64
 
 def group_starts(probabilities: npt.NDArray[np.float64]) -> list[int]:
     """Give where the groups after the first begin."""
-    gain, ends = gains(probabilities)
+    gain = gains(probabilities, MOST_ITEMS)
     starts: list[int] = []
     start: int | None = 0
     while start is not None:
-        start = next_start(start, gain, ends, most=MOST_ITEMS, horizon=_HORIZON)
+        start = next_start(start, gain, horizon=_HORIZON)
         if start is not None:
             starts.append(start)
     return starts

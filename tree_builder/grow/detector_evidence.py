@@ -80,14 +80,18 @@ def _centred(vectors: npt.NDArray[np.float32]) -> Figures:
     steps = np.rint(vectors.astype(np.float64) * _GRID)
     low, high = _neighbourhood(len(steps))
     sums = _sums(steps)
-    return np.rint(steps - (sums[high] - sums[low]) / (high - low + 1)[:, None])
+    centred: Figures = np.rint(steps - (sums[high] - sums[low]) / (high - low + 1)[:, None])
+    return centred
 
 
 def _weighted(counts: Figures) -> Figures:
     """Weigh words by how rare they are in the neighbourhood, in whole steps."""
     low, high = _neighbourhood(len(counts))
     sums = _sums((counts > 0).astype(np.float64))
-    return counts * _rarity(BACK + AHEAD + 1)[(high - low)[:, None], (sums[high] - sums[low]).astype(np.int64)]
+    weighted: Figures = (
+        counts * _rarity(BACK + AHEAD + 1)[(high - low)[:, None], (sums[high] - sums[low]).astype(np.int64)]
+    )
+    return weighted
 
 
 @lru_cache(maxsize=1)
