@@ -81,20 +81,18 @@ def test_the_image_has_all_that_the_wheel_is_built_from() -> None:
                 assert any(source == a or source.startswith(f"{a}/") for a in allowed), source
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not on this system")
 def test_systemd_accepts_the_units(tmp_path: Path) -> None:
-    """`systemd-analyze verify` finds nothing wrong, the program's place aside."""
+    """Every line of the units is of a section; where systemd is, `systemd-analyze verify` finds nothing wrong."""
     for name in ("tree-builder.service", "tree-builder.timer"):
         text = (DOCKER / name).read_text().replace("/opt/tree-builder/bin/tree-builder", "/bin/true")
+        lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+        assert all(re.fullmatch(r"\[\w+\]|[A-Z]\w+=.+", line) for line in lines)
         (tmp_path / name).write_text(text)
-    done = subprocess.run(
-        ["systemd-analyze", "verify", *map(str, sorted(tmp_path.iterdir()))],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    complaints = [line for line in done.stderr.splitlines() if "tree-builder" in line]
-    assert (done.returncode, complaints) == (0, [])
+    if analyze := shutil.which("systemd-analyze"):
+        units = map(str, sorted(tmp_path.iterdir()))
+        done = subprocess.run([analyze, "verify", *units], capture_output=True, text=True, check=False)
+        complaints = [line for line in done.stderr.splitlines() if "tree-builder" in line]
+        assert (done.returncode, complaints) == (0, [])
 
 
 def nightly(tmp_path: Path, code: int, *arguments: str) -> subprocess.Popen[str]:

@@ -6,113 +6,24 @@ Tests start programs of their own and talk to them by pipes, so that each step i
 from __future__ import annotations
 
 import os
-import pwd
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import psycopg
 import pytest
+from embedded_support import FAST, Program, gone, postmaster_pid, socket_dir, until
 
-from tree_builder.errors import ConfigError, StoreError
+from tree_builder.errors import ConfigError, StoreError, StoreUnavailable
 from tree_builder.store.embedded import binaries
-from tree_builder.store.embedded.account import Account, choose_account
+from tree_builder.store.embedded.account import choose_account
 from tree_builder.store.embedded.locks import is_free
 from tree_builder.store.embedded.server import Server, serve
 
-PROGRAM = Path(__file__).with_name("embedded_program.py")
-FAST = {"fsync": "off"}
 as_root = os.geteuid() == 0
-
-
-class Program:
-    """One running embedded_program.py."""
-
-    def __init__(self, folder: Path, account: Account | None = None) -> None:
-        command = [sys.executable, str(PROGRAM), str(folder)]
-        if account is not None:
-            command = [*account._launcher({}), *command]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
-        self.said: str | None = None
-
-    @property
-    def url(self) -> str:
-        """What it printed first: the address, or the error."""
-        if self.said is None:
-            self.said = self.read()
-        return self.said
-
-    def read(self) -> str:
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
-
-    def tell(self, line: str) -> str:
-        assert self.url
-        assert self.process.stdin is not None
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        return "" if line == "die" else self.read()
-
-    def end(self) -> None:
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
-        self.process.kill()
-        self.process.wait()
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Iterator[Callable[..., Program]]:
-    """Start programs on a data folder; all are ended after the test, and their servers with them."""
-    started: list[Program] = []
-    folders: set[Path] = set()
-
-    def start(folder: Path | None = None, account: Account | None = None) -> Program:
-        folder = folder or tmp_path / "data"
-        folders.add(folder)
-        started.append(Program(folder, account))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.end()
-    for folder in folders:
-        await_stop(folder)
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, f"not within 60 s: {what}"
-        time.sleep(0.02)
-
-
-def await_stop(folder: Path) -> None:
-    """Wait for the guard of a server whose users are gone."""
-    if folder.exists():
-        until(lambda: is_free(folder / "server.lock"), "the server stops")
-
-
-def postmaster_pid(folder: Path) -> int:
-    return int(next(folder.glob("postgres-*/postmaster.pid")).read_text().split()[0])
-
-
-def gone(pid: int) -> bool:
-    """Say whether a process ended; its parent, the system's first process, may not have noticed yet."""
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
-def socket_dir(url: str) -> Path:
-    return Path(str(psycopg.conninfo.conninfo_to_dict(url)["host"]))
 
 
 def test_processes_which_race_share_one_server(program: Callable[..., Program], tmp_path: Path) -> None:
@@ -247,44 +158,6 @@ def test_rights_of_folders_which_are_not_ours_stay(tmp_path: Path) -> None:
     assert {folder: (folder.stat().st_mode, folder.stat().st_uid) for folder in folders} == before
 
 
-@pytest.mark.skipif(
-    not as_root, reason="only root can become another account; an ordinary user runs all the other tests"
-)
-def test_an_ordinary_user_runs_it_too(program: Callable[..., Program], tmp_path: Path) -> None:
-    """As an account without rights, on a folder of its own, the server runs as that account."""
-    nobody = pwd.getpwnam("nobody")
-    # The capability only lets it read this checkout and this Python, which may lie in a closed folder.
-    account = Account("nobody", nobody.pw_uid, nobody.pw_gid, capability=2)
-    home = tmp_path / "home"
-    home.mkdir()
-    os.chown(home, nobody.pw_uid, nobody.pw_gid)
-    one = program(home / "data", account)
-    assert one.tell("sql select current_user") == "postgres"
-    assert psutil.Process(postmaster_pid(home / "data")).uids().effective == nobody.pw_uid
-    refused = program(tmp_path / "not-mine" / "data", account)
-    assert refused.url.startswith("ConfigError: the data folder")
-
-
-@pytest.mark.skipif(not as_root, reason="for root another account stands in; an ordinary user runs the server himself")
-def test_for_root_the_owner_of_the_data_runs_it(tmp_path: Path) -> None:
-    """A data folder which belongs to a user, used by root (sudo), stays usable for that user."""
-    nobody = pwd.getpwnam("nobody")
-    os.chown(tmp_path, nobody.pw_uid, nobody.pw_gid)
-    with serve(tmp_path, options=FAST):
-        pass
-    assert {path.stat().st_uid for path in tmp_path.iterdir()} == {nobody.pw_uid}
-
-
-@pytest.mark.skipif(not as_root, reason="needs accounts which reach nothing")
-def test_no_account_which_could_run_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody else gets through and no capability may help, the message names folder and ways out."""
-    monkeypatch.setattr("tree_builder.store.embedded.account._capabilities", list)
-    (tmp_path / "closed").mkdir(mode=0o700)
-    (tmp_path / "closed" / "data").mkdir()
-    with pytest.raises(ConfigError, match=r"cannot reach .*closed/data.*--database"):
-        choose_account(tmp_path, tmp_path / "x", {tmp_path / "closed" / "data": os.R_OK})
-
-
 def test_a_cluster_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An ordinary user cannot run a cluster which belongs to someone else, and is told whose it is."""
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
@@ -415,3 +288,14 @@ def test_soak_users_and_servers_killed_at_random(program: Callable[..., Program]
             victim.end()
     last = program()
     assert last.tell("sql select count(*) from counted") == str(written)
+
+
+def test_a_server_which_cannot_be_reached_is_left_to_its_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server with other mounts (a container, systemd's PrivateTmp) is told about and not stopped under its users."""
+    with serve(tmp_path, options=FAST) as url, psycopg.connect(url) as connection:
+        socket_dir(url).rename(tmp_path / "hidden")
+        monkeypatch.setattr("tree_builder.store.embedded.cluster._is_elsewhere", lambda _: True)
+        with pytest.raises(StoreUnavailable, match="PrivateTmp"):
+            Server(tmp_path).acquire()
+        assert connection.execute("select 1").fetchone() == (1,)
+        (tmp_path / "hidden").rename(socket_dir(url))

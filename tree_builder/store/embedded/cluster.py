@@ -167,7 +167,15 @@ class Cluster:
         """End what is left of a server whose head is gone or cannot be reached, so that a new one may start.
 
         Backends of a killed postmaster end by themselves, after their current statement; they are told to end at once.
+
+        Raises:
+            StoreUnavailable: the server belongs to another container, or sees another /tmp; or its remains do not end.
         """
+        if any(_is_elsewhere(pid) for pid in _servers_of(self.folder)):
+            raise StoreUnavailable(
+                f"the server on {self.folder} runs in another container, or with a /tmp of its own (systemd's PrivateTmp), so "
+                "that its socket cannot be reached from here: wait until its users have ended"
+            )
         if self.is_alive():
             self.stop()
         deadline = time.monotonic() + STOP_TIMEOUT_S
@@ -176,7 +184,7 @@ class Cluster:
                 _kill(pid, signal.SIGQUIT)
             if time.monotonic() > deadline:
                 raise StoreUnavailable(
-                    f"processes of an earlier server still run on {self.folder}; end them, then try again"
+                    f"processes of another server still run on {self.folder}, perhaps in another container; wait for them or end them"
                 )
             time.sleep(PAUSE_S * 5)
 
@@ -257,6 +265,14 @@ def _is_server_of(pid: int, folder: Path) -> bool:
         process = psutil.Process(pid)
         return process.name().startswith("postgres") and Path(process.cwd()).samefile(folder)
     except (psutil.Error, OSError):
+        return False
+
+
+def _is_elsewhere(pid: int) -> bool:
+    """Say whether a process sees other mounts than this one, where the system tells."""
+    try:
+        return Path(f"/proc/{pid}/ns/mnt").readlink() != Path("/proc/self/ns/mnt").readlink()
+    except OSError:
         return False
 
 
