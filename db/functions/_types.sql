@@ -83,6 +83,7 @@ begin
     end if;
     if to_regtype('tree_builder.search_scope') is null then
         create type tree_builder.search_scope as (
+            model_id integer,
             corpus_id integer,
             directory text,
             document text,

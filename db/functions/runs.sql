@@ -21,15 +21,20 @@ comment on function tree_builder.kept_run(bigint) is 'The corpus of a published 
 
 create or replace function tree_builder.nodes_at(run bigint)
 returns setof tree_builder.tree_row
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog
 as $$
-    select n.node_id, c.corpus, n.node_type, n.level, n.parent_id, n.position, n.doc_path, n.dir_path, t.content,
+declare
+    its_corpus constant integer := tree_builder.kept_run(run);
+begin
+    return query
+    select n.node_id, c.corpus, n.node_type, n.level, n.parent_id, n.position, n.doc_path::text, n.dir_path::text, t.content,
         n.char_start, n.char_end, n.page_start, n.page_end, n.since_run, null::integer
     from tree_builder.node as n
     inner join tree_builder.corpora as c on n.corpus_id = c.corpus_id
     inner join tree_builder.texts as t on n.text_id = t.text_id
-    where n.corpus_id = tree_builder.kept_run($1) and n.since_run <= $1 and n.until_run > $1
+    where n.corpus_id = its_corpus and n.since_run <= run and n.until_run > run;
+end
 $$;
 comment on function tree_builder.nodes_at(bigint) is 'The tree as a kept run published it.';
 

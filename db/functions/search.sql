@@ -21,7 +21,7 @@ $$;
 comment on function tree_builder.search_rows(tree_builder.search_hit []) is 'Hits with what they are about, of nodes and scores alone.';
 
 create or replace function tree_builder.search_fused(
-    words text, query vector, want integer, scope tree_builder.search_scope, model_id integer, fusion text
+    words text, query vector, want integer, scope tree_builder.search_scope, fusion text
 )
 returns setof tree_builder.search_hit
 language plpgsql stable
@@ -31,7 +31,7 @@ begin
     -- Every candidate gets both scores, also where only one of the searches brought it up.
     return query execute format($statement$
         with v as materialized (
-            select h.* from tree_builder.vector_hits($2, $3, $4, $5, %1$s) as h
+            select h.* from tree_builder.vector_hits($2, $3, $4, %1$s) as h
         ), t as materialized (
             select h.*
             from tree_builder.text_hits($1, $3, $4, (select coalesce(array_agg(v.text_id), '{}') from v)) as h
@@ -43,7 +43,7 @@ begin
             select b.node_id, b.vector_place, b.text_place,
                 coalesce(b.similarity, (
                     select 1 - (e.embedding operator(%2$I.<=>) $2)
-                    from tree_builder.vectors as e where e.model_id = $5 and e.text_id = b.text_id
+                    from tree_builder.vectors as e where e.model_id = ($4).model_id and e.text_id = b.text_id
                 )) as similarity,
                 coalesce(b.score, (
                     select max(t.score) from t where t.text_id = b.text_id and t.node_id is null
@@ -51,7 +51,7 @@ begin
             from both_sides as b
         ), fused as (
             select c.*,
-                case $6
+                case $5
                     when 'ranks' then coalesce(1.0 / (60 + c.vector_place), 0) + coalesce(1.0 / (60 + c.text_place), 0)
                     else coalesce((c.similarity - avg(c.similarity) over ()) / nullif(stddev_pop(c.similarity) over (), 0), 0)
                         + coalesce((c.text_score - avg(c.text_score) over ()) / nullif(stddev_pop(c.text_score) over (), 0), 0)
@@ -64,10 +64,10 @@ begin
             null::text, null::text, null::integer, null::integer, null::integer, null::integer, null::bigint
         from fused as f
     $statement$, tree_builder.vector_dimensions(query), tree_builder.vector_schema())
-    using words, query, want, scope, model_id, fusion;
+    using words, query, want, scope, fusion;
 end
 $$;
-comment on function tree_builder.search_fused(text, vector, integer, tree_builder.search_scope, integer, text) is
+comment on function tree_builder.search_fused(text, vector, integer, tree_builder.search_scope, text) is
 'The candidates of both searches, each with both scores, fused: by scores (each standardized over the candidates, then added) or by ranks (reciprocal, 60).';
 
 create or replace function tree_builder.vector_dimensions(query vector)
@@ -115,13 +115,12 @@ set jit = off
 rows 10
 as $$
 declare
-    scope constant tree_builder.search_scope := tree_builder.search_scope(
+    scope tree_builder.search_scope := tree_builder.search_scope(
         search.corpus, search.directory, search.document, search.node_types, search.min_level, search.max_level,
         search.first_page, search.last_page, search.since, search.before
     );
     want integer;
     dimensions integer;
-    model_id integer;
     hits tree_builder.search_hit [];
 begin
     if k is null or k not between 1 and 1000 then
@@ -135,17 +134,17 @@ begin
     want := k + skip;
     if query is not null then
         dimensions := tree_builder.vector_dimensions(query);
-        model_id := tree_builder.vector_model(dimensions, corpus, model);
+        scope.model_id := tree_builder.vector_model(dimensions, corpus, model);
     end if;
     if query is not null and words is not null then
         hits := array(
-            select f from tree_builder.search_fused(words, query, greatest(50, 2 * want), scope, model_id, fusion) as f
+            select f from tree_builder.search_fused(words, query, greatest(50, 2 * want), scope, fusion) as f
         );
     elsif query is not null then
         hits := array(
             select row(h.place, h.similarity, h.similarity, h.place, null, null, h.node_id, null, null, null, null, null, null,
                 null, null, null, null, null, null, null, null, null)::tree_builder.search_hit
-            from tree_builder.vector_hits(query, want, scope, model_id, dimensions) as h
+            from tree_builder.vector_hits(query, want, scope, dimensions) as h
         );
     elsif words is not null then
         hits := array(

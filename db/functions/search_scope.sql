@@ -59,6 +59,18 @@ comment on function tree_builder.search_scope(
     text, text, text, text [], integer, integer, integer, integer, timestamptz, timestamptz
 ) is 'The filters of a search, checked: an unknown corpus or node type is an error; a path which is not there finds nothing.';
 
+create or replace function tree_builder.is_limited(scope tree_builder.search_scope)
+returns boolean
+language plpgsql immutable parallel safe
+set search_path = pg_catalog
+as $$
+begin
+    scope.model_id := null; -- a limit on models is one on vectors already
+    return not scope is null;
+end
+$$;
+comment on function tree_builder.is_limited(tree_builder.search_scope) is 'Whether a scope has any filter.';
+
 create or replace function tree_builder.search_condition(alias text)
 returns text
 language sql immutable parallel safe
@@ -67,6 +79,7 @@ as $$
     -- $1 is the scope. Its parts are known when the statement is planned, so what is null vanishes from the plan.
     select replace($condition$
         {n}.since_run <= {n}_c.published_run and {n}.until_run > {n}_c.published_run
+        and (($1).model_id is null or {n}_c.model_id = ($1).model_id)
         and (($1).corpus_id is null or {n}.corpus_id = ($1).corpus_id)
         and (($1).document is null or {n}.doc_path = ($1).document)
         and (

@@ -183,8 +183,7 @@ begin
     if plan.source is null then
         return;
     end if;
-    if scope is distinct from row(null, null, null, null, null, null, null, null, null, null)::tree_builder.search_scope
-        or row_security_active('tree_builder.node') then
+    if tree_builder.is_limited(scope) or row_security_active('tree_builder.node') then
         sample := tree_builder.search_sample(scope, few);
     end if;
     if sample is null and row_security_active('tree_builder.node') then

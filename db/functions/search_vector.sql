@@ -66,7 +66,7 @@ comment on function tree_builder.vector_model(integer, text, text) is
 'The embedding model which a query vector can be compared with; an error when none fits, or more than one. Vectors of different models are never compared.';
 
 create or replace function tree_builder.vector_hits(
-    query vector, want integer, scope tree_builder.search_scope, model_id integer, dimensions integer
+    query vector, want integer, scope tree_builder.search_scope, dimensions integer
 )
 returns table (node_id uuid, text_id uuid, similarity double precision, place integer)
 language plpgsql stable
@@ -83,8 +83,7 @@ declare
     near constant integer := want + want / 2 + 10;
     opclass_schema constant name := tree_builder.vector_schema();
     sample uuid [];
-    narrow boolean := scope is distinct from row(null, null, null, null, null, null, null, null, null, null)::tree_builder.search_scope
-        or row_security_active('tree_builder.node');
+    narrow constant boolean := tree_builder.is_limited(scope) or row_security_active('tree_builder.node');
     source text;
 begin
     if narrow then
@@ -94,7 +93,7 @@ begin
         source := format(
             'select v.text_id, v.embedding operator(%1$I.<=>) $2 as distance'
             ' from tree_builder.vectors as v where v.model_id = %2$s and v.text_id = any($4)'
-            ' order by 2, 1 limit $3', opclass_schema, model_id);
+            ' order by 2, 1 limit $3', opclass_schema, scope.model_id);
         return query execute tree_builder.vector_statement(source) using scope, query, want, sample;
         return;
     end if;
@@ -104,17 +103,17 @@ begin
         ' cross join lateral ('
         ' select 1 from tree_builder.node as n'
         ' inner join tree_builder.corpora as n_c on n.corpus_id = n_c.corpus_id'
-        ' where n.text_id = v.text_id and n_c.model_id = %2$s and %4$s limit 1'
+        ' where n.text_id = v.text_id and %4$s limit 1'
         ' ) as fits'
         ' where v.model_id = %2$s and v.indexed'
         ' order by v.embedding::%1$I.halfvec(%3$s) operator(%1$I.<=>) $2::%1$I.halfvec(%3$s) limit $4',
-        opclass_schema, model_id, dimensions, tree_builder.search_condition('n'));
+        opclass_schema, scope.model_id, dimensions, tree_builder.search_condition('n'));
     perform set_config('hnsw.ef_search', least(1000, greatest(200, 2 * near))::text, true);
     return query execute tree_builder.vector_statement(source) using scope, query, want, near;
 end
 $$;
-comment on function tree_builder.vector_hits(vector, integer, tree_builder.search_scope, integer, integer) is
-'The nodes nearest to a vector: by index, or one by one where the scope leaves few.';
+comment on function tree_builder.vector_hits(vector, integer, tree_builder.search_scope, integer) is
+'The nodes nearest to a vector, of the model which the scope names: by index, or one by one where the scope leaves few.';
 
 create or replace function tree_builder.vector_statement(source text)
 returns text
