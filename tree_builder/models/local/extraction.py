@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from tree_builder.models.local.ranking import Candidate, Choice, Weights, tokens, units_of, weigh
+from tree_builder.models.local.ranking import Candidate, Choice, Weights, distinguish, tokens, units_of, weigh
 from tree_builder.models.local.sentences import SOFT, Fault, Sentence, ends_whole, opens, sentences, tells_of_the_whole
 
 SLACK = 4
 """Per cent which an extract may be longer than asked, so that a last good sentence finds room."""
 COVERING_SLACK = 30
 """The same where otherwise a document would have no sentence in its directory's summary."""
+LEAST_CHARS = 75
+"""Where there is less room than this for each item, no item is sure of a sentence; the best are taken, of as many items as can be."""
 DEBRIS = Fault.TABLE | Fault.CODE | Fault.BOILERPLATE | Fault.POINTER | Fault.BRACKETS | Fault.SHORT
 """What is taken only from a text which has nothing else."""
 ENOUGH = 60
@@ -27,7 +29,7 @@ STANDING = {
     Fault.DETAIL: 75,
 }
 """Per cent of its value which a sentence with that fault keeps."""
-OPENING_SENTENCES, OPENING_CHARS, OPENING_STANDING = 6, 200_000, 160
+OPENING_SENTENCES, OPENING_CHARS, OPENING_STANDING = 6, 200_000, 300
 """What comes first says what a text is: its first faultless sentences, looked for behind title pages and tables of contents. The
 first which tells of the whole ("This manual describes ...") opens the extract of each node at a document's beginning, up to its top."""
 OPENING_SHARE = 60
@@ -72,12 +74,15 @@ def extract(
     Sentences which stood side by side share a line; a new line begins where something was left out.
     """
     weights = weigh(joined(context or items))
+    if covering:
+        weights = distinguish(weights, [item.text for item in items])
     places = list(_places(items))
     opening = _opening(context or items) if leads else []
     if opening:
         said = {sentence.text for sentence in opening}
         places = [_Place(s, -1, 0) for s in opening] + [p for p in places if p.sentence.text not in said]
-    candidates = [_candidate(place, weights, opening=n < len(opening)) for n, place in enumerate(places)]
+    first = _first_of_each(places) if covering else set(range(len(opening)))
+    candidates = [_candidate(place, weights, opening=n in first) for n, place in enumerate(places)]
     choice = Choice(candidates, weights, share_chars=chars // max(1, len(items)))
     _Chooser(choice, candidates, places, chars).choose(covering=covering, n_items=len(items), n_opening=len(opening))
     return _in_order(choice.chosen, places) or _beginning(joined(items), chars)
@@ -87,6 +92,15 @@ def _opening(passages: Sequence[Passage]) -> list[Sentence]:
     """Find the first faultless sentences of a document."""
     text = joined(passages)[:OPENING_CHARS]
     return list(islice((s for s in sentences(text) if opens(s)), OPENING_SENTENCES))
+
+
+def _first_of_each(places: Sequence[_Place]) -> set[int]:
+    """Find the first faultless sentence of each item, with which the document below opens."""
+    first: dict[int, int] = {}
+    for number, place in enumerate(places):
+        if _clean(place):
+            first.setdefault(place.item, number)
+    return set(first.values())
 
 
 def joined(passages: Sequence[Passage]) -> str:
@@ -163,7 +177,7 @@ class _Chooser:
         clean = [n for n, place in enumerate(self._places) if _clean(place)]
         room = self._chars * OPENING_SHARE // 100
         self._open([n for n in range(n_opening) if self._candidates[n].chars <= room])
-        if covering:
+        if covering and n_items * LEAST_CHARS <= self._chars:
             self._one_of_each(clean, n_items)
         self._choice.fill(clean, self._fits)
         if self._used() * 100 < self._chars * ENOUGH:

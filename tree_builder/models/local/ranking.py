@@ -28,6 +28,8 @@ LENGTH_POWER = 0.8
 WORD_SHARE, SHORT_PAIR_SHARE = 30, 60
 """Per cent of a pair's weight which a single word has, and a pair of two short words, as `of the`."""
 SHORT_WORD = 3
+COMMON_SHARE = 25
+"""Per cent of its weight which a unit keeps that more than half of the documents below a directory share."""
 
 Unit = tuple[str, ...]
 
@@ -60,6 +62,17 @@ def weigh(text: str) -> Weights:
         if count > 1 and len(word) > SHORT_WORD:
             units[(word,)] = _slower(count) * WORD_SHARE
     return Weights(units, _names(text, counts))
+
+
+def distinguish(weights: Weights, texts: Sequence[str]) -> Weights:
+    """Lower the weights of what most of several texts share: it says nothing about any one of them."""
+    shared: Counter[Unit] = Counter()
+    for text in texts:
+        words = tokens(text)
+        shared.update({*itertools.pairwise(words), *((word,) for word in words)})
+    common = {unit for unit, n in shared.items() if n > 2 and n * 2 > len(texts)}
+    units = {unit: weight * COMMON_SHARE // 100 if unit in common else weight for unit, weight in weights.units.items()}
+    return Weights(units, weights.names)
 
 
 def _slower(count: int) -> int:

@@ -101,14 +101,13 @@ def _as_placed(piece: str, *, half: bool) -> Fault:
 
 def opens(sentence: Sentence) -> bool:
     """Say whether a sentence may open an extract: without faults, and not about who wrote, printed or published the text."""
-    allowed = Fault.PRONOUN | Fault.LONG | Fault.DETAIL
-    return not sentence.faults & ~allowed and not _BY_WHOM.search(sentence.text)
+    personal = not _FIRST_PERSON.isdisjoint(_WORD.findall(sentence.text.lower()))
+    return not personal and not sentence.faults & ~(Fault.LONG | Fault.DETAIL) and not _BY_WHOM.search(sentence.text)
 
 
 def tells_of_the_whole(sentence: Sentence) -> bool:
     """Say whether a sentence tells what its text is, as "This manual describes ..." or "X is a ..."."""
-    words = _WORD.findall(sentence.text.lower())
-    return bool(_TELLS.search(sentence.text[:160])) and _FIRST_PERSON.isdisjoint(words)
+    return bool(_TELLS.search(sentence.text[:160]))
 
 
 def ends_whole(text: str) -> bool:
@@ -251,7 +250,7 @@ _BOILERPLATE = re.compile(
     r"copyright\b|\(c\) ?(?:19|20)\d\d|©|all rights reserved|permission is (?:hereby )?granted to|free documentation license|project gutenberg"
     r"|this etext was produced|transcriber's note|extensive research did not uncover|\bisbn\b|table of contents|inhaltsverzeichnis|no warranty"
     r"|without even the implied warranty|confidential treatment (?:has been )?requested|regulation s-k|as (?:exhibit|schedule) \w+ (?:hereto|attached)"
-    r"|page intentionally left blank|in witness whereof|\bmust be distributed under\b|creative commons|licensed under|terms of the gnu"
+    r"|page intentionally left blank|in witness whereof|have (?:duly )?(?:executed|caused) this|\bmust be distributed under\b|creative commons|licensed under|terms of the gnu"
     r"|general public license|alle rechte vorbehalten|tous droits réservés|signature page|^source: |/s/ ?\w",
     re.IGNORECASE,
 )
