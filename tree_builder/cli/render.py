@@ -57,9 +57,8 @@ def summary_text(summary: Summary) -> Text:
 
 def node_label(node: Node) -> str:
     """Name a node: the last part of its path with its title or first words; its first words alone, where it is no top."""
-    words = flat(node.title or node.content[:FIRST_CHARS])
-    name = node_name(node)
-    return f"{name}  {words}" if name else words
+    name, words = node_name(node), flat(node.content[:FIRST_CHARS])
+    return f"{name}  {flat(node.title) if node.title else words}" if name else words
 
 
 def node_name(node: Node) -> str:
