@@ -80,6 +80,9 @@ class Settings:
     max_group_items: int | None = _setting(
         None, "a group closes when it has so many items; default: when a prompt is full"
     )
+    prompt_tokens: int | None = _setting(
+        None, "tokens of document text in one prompt; default: 16000 for gpt models, 3000 for others"
+    )
     verify: bool = _setting(True, "check numbers and names of a summary against what it covers")
     speculation: float = _setting(0.25, "extra calls allowed for speed on one long document, as a share; 0 for none")
     # calls
@@ -122,7 +125,13 @@ class Settings:
         _require(0 <= self.speculation <= 2, "speculation", self.speculation, "0 to 2")
         for name in ("concurrency", "max_attempts", "keep", "max_file_mb", "read_memory_mb"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
-        for name in ("requests_per_minute", "tokens_per_minute", "read_workers", "embedding_dimensions"):
+        for name in (
+            "requests_per_minute",
+            "tokens_per_minute",
+            "prompt_tokens",
+            "read_workers",
+            "embedding_dimensions",
+        ):
             value = getattr(self, name)
             _require(value is None or value >= 1, name, value, "at least 1")
         for name in ("read_timeout_s", "call_timeout_s"):
