@@ -18,7 +18,7 @@ from tree_builder.errors import StoreError
 from tree_builder.store.embedded.account import Account, python_path
 from tree_builder.store.embedded.server import Server, serve
 
-_LOOK_AGAIN_S = 15.0
+_LOOK_AGAIN_S = 3.0
 
 
 def hold(data_dir: Path | None, seconds: float) -> str:
