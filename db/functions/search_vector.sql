@@ -78,7 +78,7 @@ set hnsw.max_scan_tuples = 40000
 as $$
 declare
     -- Up to so many vectors are compared one by one; it takes about as long as a long walk through the index.
-    few constant integer := greatest(800, 2000000 / dimensions);
+    few constant integer := least(4000, greatest(800, 2000000 / dimensions));
     -- The index knows vectors by half floats: some more are taken, and put in order by the whole ones.
     near constant integer := want + want / 2 + 10;
     opclass_schema constant name := tree_builder.vector_schema();
