@@ -18,18 +18,22 @@ class Account:
     g - 1 questions, final summary), so never more than 2 (g - 1). Repairs and the parts of a single huge item are not counted.
 
     Speculative calls are pending until it is known whether the tree uses them. Were all of them lost, and each merge still
-    to come as dear as can be, the total must still not pass 2 (N - 1) (1 + share): `allows_speculative_call` sees to that.
+    to come as dear as can be, the total must still not pass 2 (N - 1) and the allowance: `allows_speculative_call` sees to that.
 
-    seen: how many base items have come so far. share: the allowed extra.
+    seen: how many base items have come so far. allowance: calls which may be lost.
     """
 
-    def __init__(self, seen: Callable[[], int], share: float = 0.0) -> None:
+    def __init__(self, seen: Callable[[], int]) -> None:
         self._seen = seen
-        self.share = share
+        self.allowance: Callable[[], float] = lambda: 0.0
         self.used = 0
         self.pending = 0
         self.wasted = 0
         self.merged = 0
+
+    @property
+    def items(self) -> int:
+        return self._seen()
 
     @property
     def remaining(self) -> int:
@@ -69,11 +73,8 @@ class Account:
         self.wasted += calls
 
     def allows_speculative_call(self, calls: int = 1) -> bool:
-        """Say whether so many more calls would break no bound if all were lost, and whether losses are as planned so far."""
-        if self.wasted > self.share * self.expected:
-            return False
-        bound = 2 * self.share * max(0, self._seen() - 1) + 2 * self.merged
-        return self.used + self.pending + self.wasted + calls <= bound
+        """Say whether so many more calls would break no bound if all were lost."""
+        return self.used + self.pending + self.wasted + calls <= self.allowance() + 2 * self.merged
 
     def _use(self, calls: int) -> None:
         self.used += calls

@@ -1,36 +1,27 @@
 """Speculation: chains which start where groups probably begin, ahead of the tree's own chain.
 
-Nothing here can change a tree: a chain only forms groups early. It decides what that may cost, and where it helps most.
+Nothing here can change a tree: a chain only forms groups early.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tree_builder.grow.budget import Account
-from tree_builder.grow.desk import Desk
+from tree_builder.grow.budgeting import Budgeting, Purse
 from tree_builder.grow.differences import Differences
 from tree_builder.grow.items import END, Feed
 from tree_builder.grow.levels import Level
 
-MANY_SHARE = 0.02
-"""Extra calls allowed, as a share of all, where documents grow side by side and slots are seldom idle."""
-PRIOR_CHAINS, PRIOR_WASTE = 4, 4.0
-"""What a chain is taken to waste before chains have shown it: a wrong start costs a probe and the questions up to a boundary."""
-LEAST_SPACING = 8
-"""Items between two chains, at least: the more there are to choose from, the better the guess."""
-GUESSED_SHARE = 0.7
-"""Of what may be wasted, the part which chains of the lowest level are planned to waste."""
-CAUTION = 0.85
-"""The part of what may be wasted which is planned for, as chains may waste more than those before."""
 OVERRUN = 2
 """Groups which a chain still forms after it has passed by the start of the next one without meeting it."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Chain:
     """Groups formed one after another from a guessed start.
 
@@ -41,77 +32,10 @@ class Chain:
     start: int
     position: int
     planned: float
+    purse: Purse
     following: int | None = None
     calls: int = 0
     alive: bool = True
-
-
-class Budgeting:
-    """What speculation may cost, over all trees of a run.
-
-    One document alone may spend the share which the settings allow of its own calls; where documents grow side by side, all
-    of them together a small share of all calls, and those with most left to do come first.
-
-    many: whether several documents are known to come.
-    """
-
-    def __init__(self, desk: Desk, share: float, *, many: bool = False) -> None:
-        self.desk = desk
-        self.share = share
-        self.many = many
-        self.growths: list[Speculation] = []
-        self.alive = 0
-        self._resolved = 0
-        self._used = self._wasted = 0  # of growths which have ended
-        desk.on_idle = self.offer
-
-    @property
-    def waste_a_chain(self) -> float:
-        wasted = self._wasted + sum(g.account.wasted for g in self.growths)
-        return (PRIOR_CHAINS * PRIOR_WASTE + wasted) / (PRIOR_CHAINS + self._resolved)
-
-    def join(self, growth: Speculation) -> None:
-        if growth.is_document and any(g.is_document for g in self.growths):
-            self.many = True
-        self.growths.append(growth)
-
-    def leave(self, growth: Speculation) -> None:
-        self.growths.remove(growth)
-        self.resolve(growth.unresolved)
-        growth.account.waste(growth.account.pending)
-        self._used += growth.account.used
-        self._wasted += growth.account.wasted
-
-    def resolve(self, chains: int) -> None:
-        self._resolved += chains
-
-    def affords(self, account: Account) -> bool:
-        """Say whether one more chain may be started for a growth."""
-        if self.many:
-            expected = self._used + sum(g.account.expected for g in self.growths)
-            wasted = self._wasted + sum(g.account.wasted for g in self.growths)
-            share = min(self.share, MANY_SHARE)
-        else:
-            expected, wasted, share = account.expected, account.wasted, self.share
-        unresolved = sum(g.unresolved for g in self.growths)
-        return wasted + (unresolved + 1) * self.waste_a_chain <= CAUTION * share * expected
-
-    def spacing(self, account: Account) -> int:
-        """Give the number of base items between two chains at which the budget lasts."""
-        if self.many:
-            spacing = sum(g.account.remaining for g in self.growths) / self.desk.slots
-        else:
-            spacing = self.waste_a_chain / (GUESSED_SHARE * self.share * account.rate)
-        return max(LEAST_SPACING, int(spacing))
-
-    @property
-    def has_room(self) -> bool:
-        return self.alive < self.desk.idle + self.desk.speculative
-
-    def offer(self) -> None:
-        """Let those use idle slots who have most left to do."""
-        for growth in sorted(self.growths, key=lambda g: -g.account.remaining):
-            growth.consider()
 
 
 class Speculation:
@@ -131,8 +55,9 @@ class Speculation:
         self._news = True
 
     @property
-    def unresolved(self) -> int:
-        return sum(map(len, self._chains))
+    def is_settled(self) -> bool:
+        """Whether the tree's groups of base items are all known."""
+        return bool(self._levels) and self._levels[0].settled == sys.maxsize
 
     def add(self, level: Level) -> None:
         self._levels.append(level)
@@ -142,29 +67,56 @@ class Speculation:
         """Look at what is resolved, and whether more chains can start."""
         for level, chains in zip(self._levels, self._chains, strict=True):
             while chains and chains[0].start < level.settled:
-                chains.pop(0)
-                self._budgeting.resolve(1)
+                self._decided(chains.pop(0))
         self._news = True
+        self._budgeting.news()
         self._budgeting.desk.let_in()
+
+    def end(self) -> None:
+        """Count what is still undecided as lost."""
+        for chains in self._chains:
+            for chain in chains:
+                self._decided(chain)
+        for level in self._levels:
+            level.drop_all()
+
+    def _decided(self, chain: Chain) -> None:
+        chain.purse.undecided -= 1
+        chain.purse.decided += 1
 
     def consider(self) -> None:
         """Start as many chains as there are slots, budget and places for."""
         while self._news and self._budgeting.has_room:
-            if not self._budgeting.affords(self.account) or not self._start_one():
-                self._news = False
+            self._news = self._start_one()
 
     def _start_one(self) -> bool:
         for level in reversed(self._levels):
-            if level.number == 0:
-                spacing = self._budgeting.spacing(self.account)
-                found = self._gap(level, range(self._feed.seen - 1), spacing)
-            else:
-                spacing = LEAST_SPACING
-                found = self._gap(level, self._levels[level.number - 1].reached, spacing)
-            if found is not None and self._has_calls_for(spacing * self.account.rate):
-                self._launch(level, *found, planned=spacing * self.account.rate)
+            above = level.number > 0 or not self.is_document
+            if not self._budgeting.affords(above=above):
+                continue
+            places, spacing = self._places(level)
+            if not self._has_calls_for(max(2.0, spacing * self.account.rate)):
+                continue
+            found = self._gap(level, places, spacing)
+            if found is not None:
+                purses = self._budgeting.purses
+                purse = purses.above if above else purses.base
+                self._launch(level, found[1], Chain(found[0], found[0], spacing * self.account.rate, purse))
                 return True
         return False
+
+    def _places(self, level: Level) -> tuple[Sequence[int], int]:
+        """Give where groups of a level may begin, ascending, and how many of these places lie between two chains."""
+        if level.number == 0:
+            places: Sequence[int] = range(self._feed.seen - 1)
+            if self.is_document:
+                return places, self._budgeting.spacing(self.account)
+            complete = self._feed.closed
+        else:
+            places = self._levels[level.number - 1].likely
+            complete = self._levels[level.number - 1].settled == sys.maxsize
+        ahead = len(places) - bisect_right(places, level.settled)
+        return places, self._budgeting.spacing_above(ahead, complete=complete)
 
     def _has_calls_for(self, planned: float) -> bool:
         """Say whether a chain could make its calls, those which others are still to make set aside."""
@@ -189,12 +141,13 @@ class Speculation:
                 reached = max(reached, chains[at].position)
         return None
 
-    def _launch(self, level: Level, start: int, at: int, *, planned: float) -> None:
+    def _launch(self, level: Level, at: int, chain: Chain) -> None:
         chains = self._chains[level.number]
-        chain = Chain(start, start, planned, following=chains[at].start if at < len(chains) else None)
+        chain.following = chains[at].start if at < len(chains) else None
         if at > 0:
-            chains[at - 1].following = start
+            chains[at - 1].following = chain.start
         chains.insert(at, chain)
+        chain.purse.undecided += 1
         self._budgeting.alive += 1
         task = asyncio.create_task(self._chase(level, chain))
         self.tasks.add(task)

@@ -37,6 +37,7 @@ class Desk:
         self.in_flight = 0
         self.speculative = 0
         self.on_idle: Callable[[], None] = lambda: None
+        self.may_guess: Callable[[], bool] = lambda: True
         self._waiting: dict[Run, asyncio.Future[bool]] = {}
 
     @property
@@ -70,7 +71,7 @@ class Desk:
 
     def let_in(self) -> None:
         """Let speculative calls through for which there is room, then offer what is left to those who could use it."""
-        while self._waiting and self.idle > 0:
+        while self._waiting and self.idle > 0 and self.may_guess():
             able = [run for run in self._waiting if _may_speculate(run)]
             if not able:
                 break
@@ -84,7 +85,7 @@ class Desk:
 
     async def _turn(self, run: Run) -> bool:
         """Wait until the group's call may start; True when it starts as a guess, which is then counted already."""
-        if not self._waiting and self.idle > 0 and _may_speculate(run):
+        if not self._waiting and self.idle > 0 and self.may_guess() and _may_speculate(run):
             self._admit(run)
             return True
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()

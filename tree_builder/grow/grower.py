@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 
 from tree_builder.grow.boundaries import Detect
-from tree_builder.grow.chains import Budgeting
+from tree_builder.grow.budgeting import Budgeting
 from tree_builder.grow.desk import Desk, Slots
 from tree_builder.grow.detecting import detect_boundaries
 from tree_builder.grow.growth import Growth
@@ -35,9 +36,18 @@ class Grower:
         slots: Slots | None = None,
         many: bool = False,
     ) -> None:
+        self._embedder = embedder
+        self._settings = settings
+        self._detect = detect
         self._desk = Desk(settings.concurrency, slots)
         self._plan = Plan(model, embedder, settings, detect, self._desk)
         self._budgeting = Budgeting(self._desk, settings.speculation, many=many)
+
+    def with_model(self, model: LanguageModel) -> Grower:
+        """Give a grower which asks another model, but shares the slots and the budget of guesses with this one."""
+        other = copy.copy(self)
+        other._plan = Plan(model, self._embedder, self._settings, self._detect, self._desk)  # noqa: SLF001  its own kind
+        return other
 
     async def grow_document(self, chunks: Sequence[Tree]) -> Tree:
         """Grow a document's chunks into its `doc_top`. A lone chunk is promoted, without a model call.

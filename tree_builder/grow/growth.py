@@ -8,7 +8,8 @@ from typing import Any
 
 from tree_builder.errors import BuildError
 from tree_builder.grow.budget import Account
-from tree_builder.grow.chains import Budgeting, Speculation
+from tree_builder.grow.budgeting import Budgeting
+from tree_builder.grow.chains import Speculation
 from tree_builder.grow.differences import Differences
 from tree_builder.grow.items import END, Arriving, Feed, Items
 from tree_builder.grow.levels import Ground, Level
@@ -29,10 +30,11 @@ class Growth:
         self._plan = plan
         self._budgeting = budgeting
         self._top = top
-        self._account = Account(lambda: self._feed.seen, budgeting.share)
+        self._account = Account(lambda: self._feed.seen)
         self._ground = Ground(plan, self._account, top)
         self._differences = Differences(self._feed)
         is_document = top is not None and top.node_type is NodeType.DOC_TOP
+        self._account.allowance = lambda: budgeting.allowance(self._account, is_document=is_document)
         self._speculation = Speculation(
             budgeting, self._account, self._feed, self._differences, is_document=is_document
         )
@@ -108,7 +110,7 @@ class Growth:
             if self._feed.seen < LEAST_TO_SPECULATE:
                 return
         if self._budgeting.share > 0 and self._plan.asks_for_boundaries:
-            self._ground.on_news = self._speculation.news
+            self._ground.on_news = self._feed.on_arrival = self._speculation.news
             if self._feed.closed:
                 self._spawn(self._compare())
 
@@ -138,6 +140,7 @@ class Growth:
             self._result.set_exception(error)
 
     async def _end(self) -> None:
+        self._speculation.end()
         self._budgeting.leave(self._speculation)
         tasks = [*self._ground.tasks, *self._speculation.tasks]
         for task in tasks:

@@ -45,10 +45,11 @@ class Feed:
 
     def __init__(self, size: Callable[[Tree], int]) -> None:
         self._size = size
-        self._slots: list[Item | Awaitable[Tree | None] | None] = []
+        self._slots: list[Item | asyncio.Future[Tree | None] | None] = []
         self._waiting: list[asyncio.Future[None]] = []
         self._error: BaseException | None = None
         self.closed = False
+        self.on_arrival: Callable[[], None] = lambda: None
 
     @property
     def seen(self) -> int:
@@ -67,6 +68,7 @@ class Feed:
             async for arriving in stream:
                 self._add(arriving)
                 self._wake()
+                self.on_arrival()
         except Exception as error:  # noqa: BLE001  raised again where items are awaited
             self._error = error
         self._close()
@@ -88,24 +90,30 @@ class Feed:
             slot = self._slots[position]
             if isinstance(slot, Item):
                 return slot
-            if slot is not None and (item := await self._arrived(position, slot)) is not None:
-                return item
-            position += 1  # it came to nothing
+            if slot is None:
+                position += 1  # it came to nothing
+                continue
+            await asyncio.shield(slot)
+            if self._slots[position] is slot:
+                self._arrived(position, slot)
         return None
-
-    async def _arrived(self, position: int, slot: Awaitable[Tree | None]) -> Item | None:
-        tree = await asyncio.shield(slot)
-        if self._slots[position] is slot:
-            self._slots[position] = None if tree is None else self._item(tree, position)
-        found = self._slots[position]
-        return found if isinstance(found, Item) else None
 
     def _add(self, arriving: Arriving) -> None:
         position = len(self._slots)
         if isinstance(arriving, Tree):
             self._slots.append(self._item(arriving, position))
-        else:
-            self._slots.append(asyncio.ensure_future(arriving))
+            return
+        future = asyncio.ensure_future(arriving)
+        self._slots.append(future)
+        future.add_done_callback(lambda _: self._arrived(position, future))
+
+    def _arrived(self, position: int, future: asyncio.Future[Tree | None]) -> None:
+        """Put the item in its place; an error stays there, to be raised where the item is awaited."""
+        if future.cancelled() or future.exception() is not None:
+            return
+        tree = future.result()
+        self._slots[position] = None if tree is None else self._item(tree, position)
+        self.on_arrival()
 
     def _item(self, tree: Tree, position: int) -> Item:
         return Item(tree, position, position + 1, self._size(tree))

@@ -46,7 +46,8 @@ class Ground:
 class Level:
     """The groups of one level, by the position at which each begins. To the level above they are its items.
 
-    settled: positions before it are decided: the tree's groups up to there are known. reached: starts of unresolved groups at which others ended, ascending.
+    settled: positions before it are decided: the tree's groups up to there are known. likely: starts of groups which the tree uses or
+    very likely uses, as another ended before them, ascending.
     """
 
     def __init__(self, below: Items, number: int, ground: Ground) -> None:
@@ -54,7 +55,7 @@ class Level:
         self.number = number
         self.above: Level | None = None
         self.settled = 0
-        self.reached: list[int] = []
+        self.likely: list[int] = []
         self._ground = ground
         self._boundaries: Boundaries = ground.plan.boundaries()
         self._origin = 0
@@ -81,6 +82,7 @@ class Level:
         while position != END:
             run = self._confirmed(position)
             following = await asyncio.shield(run.next)
+            self.settled = sys.maxsize if following == END else following
             self._pass_by(position, following)
             self._ground.account.merged += run.n_items - 1
             n_groups += 1
@@ -100,25 +102,29 @@ class Level:
         run = self._runs.get(position)
         if run is not None and not run.reached:
             run.reach()
-            if not run.confirmed:
-                insort(self.reached, position)
+            insort(self.likely, position)
 
     def speculate(self, position: int, chain: Chain) -> Run:
         """Begin a group which the tree may use."""
         insort(self._open, position)
         return self._begin(position, chain)
 
+    def drop_all(self) -> None:
+        """Discard all groups which are not confirmed."""
+        for position in list(self._open):
+            self._drop(position)
+
     def _confirmed(self, position: int) -> Run:
         run = self._runs.get(position)
-        if run is not None and position in self._open:
-            self._close(position)
-            if run.failed:  # as a guess; now that the tree needs it, it is asked for in earnest
-                run.account.waste(run.calls)
-                run = None
+        if run is not None and run.failed:  # as a guess; now that the tree needs it, it is asked for in earnest
+            self._drop(position)
+            run = None
+        elif run is not None:
+            self._open.pop(bisect_left(self._open, position))
         if run is None:
             run = self._begin(position, None)
-        if not run.confirmed:
-            self._ground.plan.desk.confirm(run)
+        self._ground.plan.desk.confirm(run)
+        self.reach(position)
         return run
 
     def _begin(self, position: int, chain: Chain | None) -> Run:
@@ -130,20 +136,20 @@ class Level:
         run.task.add_done_callback(self._ground.tasks.discard)
         return run
 
-    def _close(self, position: int) -> None:
+    def _drop(self, position: int) -> None:
+        """Discard a group which is not confirmed."""
         self._open.pop(bisect_left(self._open, position))
-        at = bisect_left(self.reached, position)
-        if at < len(self.reached) and self.reached[at] == position:
-            self.reached.pop(at)
+        run = self._runs.pop(position)
+        if run.reached:
+            self.likely.pop(bisect_left(self.likely, position))
+        run.discard()
 
     def _pass_by(self, position: int, following: int) -> None:
         """Discard, here and above, the groups begun inside one which the tree uses."""
-        self.settled = sys.maxsize if following == END else following
         first = bisect_right(self._open, position)
-        last = bisect_left(self._open, self.settled)
+        last = len(self._open) if following == END else bisect_left(self._open, following)
         for start in self._open[first:last]:
-            self._close(start)
-            self._runs.pop(start).discard()
+            self._drop(start)
         if self.above is not None:
             self.above._pass_by(position, following)  # noqa: SLF001
 

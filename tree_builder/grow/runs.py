@@ -58,6 +58,8 @@ class Run:
     def discard(self) -> None:
         """The tree does not use this group: what it waits for is called off."""
         self.account.waste(self.calls)
+        if self.chain is not None:
+            self.chain.purse.wasted += self.calls
         self.calls = 0
         if self.task is not None:
             self.task.cancel()

@@ -1,0 +1,147 @@
+"""What speculation may cost, over all trees of a run, and how densely it is worth to guess."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tree_builder.grow.budget import Account
+from tree_builder.grow.desk import Desk
+
+if TYPE_CHECKING:
+    from tree_builder.grow.chains import Speculation
+
+MANY_SHARE = 0.02
+"""Extra calls allowed, as a share of all, where documents grow side by side and slots are seldom idle."""
+PRIOR_CHAINS, PRIOR_WASTE = 4, 3.0
+"""What a chain is taken to waste before chains have shown it: a wrong start costs a probe and the questions up to a boundary."""
+CAUTION = 0.85
+"""The part of what may be wasted which is planned for, as chains may waste more than those before."""
+ABOVE_SHARE = 0.3
+"""Of what may be wasted, the part for the levels above while a document's lowest level is still growing."""
+LEAST_SPACING, LEAST_SPACING_ABOVE = 5, 4
+"""Items between two chains, at least, while a level's items are still coming; later its places are few and every one is worth a
+guess, as the tree waits for little else."""
+
+
+@dataclass(slots=True)
+class Purse:
+    """Chains of one kind: how many are undecided and decided, and the calls which they wasted."""
+
+    undecided: int = 0
+    decided: int = 0
+    wasted: int = 0
+
+    @property
+    def waste_a_chain(self) -> float:
+        return (PRIOR_CHAINS * PRIOR_WASTE + self.wasted) / (PRIOR_CHAINS + self.decided)
+
+    @property
+    def planned(self) -> float:
+        """What is wasted, with what the undecided chains probably will."""
+        return self.wasted + self.undecided * self.waste_a_chain
+
+
+@dataclass(slots=True)
+class Purses:
+    """Chains through a document's chunks, and all those above."""
+
+    base: Purse = field(default_factory=Purse)
+    above: Purse = field(default_factory=Purse)
+
+
+class Budgeting:
+    """Lets speculation have the share of all calls which the settings allow, or a small one where documents grow side by side.
+
+    many: whether several documents are known to come.
+    """
+
+    def __init__(self, desk: Desk, share: float, *, many: bool = False) -> None:
+        self.desk = desk
+        self.share = share
+        self.purses = Purses()
+        self.growths: list[Speculation] = []
+        self.alive = 0
+        self._many = many
+        self._used = 0  # in growths which have ended
+        self._expected = 0.0
+        self._stale = True
+        desk.on_idle = self.offer
+        desk.may_guess = self.keeps
+
+    @property
+    def allowed(self) -> float:
+        """Calls which may be wasted in all, as far as can be told now."""
+        if self._stale:
+            self._expected = self._used + sum(g.account.expected for g in self.growths)
+            self._stale = False
+        return self._share * self._expected
+
+    @property
+    def wasted(self) -> int:
+        return self.purses.base.wasted + self.purses.above.wasted
+
+    @property
+    def has_room(self) -> bool:
+        """Say whether a slot is idle for another chain."""
+        return self.alive < self.desk.idle + self.desk.speculative
+
+    @property
+    def _share(self) -> float:
+        return min(self.share, MANY_SHARE) if self._many else self.share
+
+    def join(self, growth: Speculation) -> None:
+        if growth.is_document and any(g.is_document for g in self.growths):
+            self._many = True
+        self.growths.append(growth)
+        self._stale = True
+
+    def leave(self, growth: Speculation) -> None:
+        self.growths.remove(growth)
+        self._used += growth.account.used
+        self._stale = True
+
+    def news(self) -> None:
+        self._stale = True
+
+    def keeps(self) -> bool:
+        """Say whether no more was wasted so far than is allowed."""
+        return self.wasted <= self.allowed
+
+    def allowance(self, account: Account, *, is_document: bool) -> float:
+        """Give the calls which one tree may waste at most.
+
+        A directory's few calls are what everything waits for in the end: it may have what is left of the whole run.
+        """
+        own = 2 * self.share * max(0, account.items - 1)
+        return own if is_document else max(own, self.allowed - self.wasted)
+
+    def affords(self, *, above: bool) -> bool:
+        """Say whether one more chain may be started."""
+        purses, allowed = self.purses, CAUTION * self.allowed
+        purse = purses.above if above else purses.base
+        if purses.base.planned + purses.above.planned + purse.waste_a_chain > allowed:
+            return False
+        growing = any(g.is_document and not g.is_settled for g in self.growths)
+        return not (above and growing) or purse.planned + purse.waste_a_chain <= ABOVE_SHARE * allowed
+
+    def spacing(self, account: Account) -> int:
+        """Give the number of chunks between two chains at which the budget lasts."""
+        if self._many:
+            spacing = sum(g.account.remaining for g in self.growths) / self.desk.slots
+        else:
+            share = (1 - ABOVE_SHARE) * CAUTION * self._share
+            spacing = self.purses.base.waste_a_chain / max(share * account.rate, 1e-9)
+        return max(LEAST_SPACING, int(spacing))
+
+    def spacing_above(self, ahead: int, *, complete: bool) -> int:
+        """Give the number of items between two chains where `ahead` items wait, all of the level when complete."""
+        fair = ahead // max(1, self.desk.idle)
+        return max(1 if complete else LEAST_SPACING_ABOVE, fair)
+
+    def offer(self) -> None:
+        """Let those use idle slots who have most left to do."""
+        for growth in sorted(self.growths, key=lambda g: -g.account.remaining):
+            if not self.has_room:
+                break
+            growth.consider()
