@@ -11,6 +11,8 @@ import pytest
 from tree_builder.errors import ConfigError, NotFound
 from tree_builder.model import NodeType
 from tree_builder.query import AsyncSummaryTree, SummaryTree
+from tree_builder.testing import oracle
+from tree_builder.testing.endpoint import EndpointConfig, Faults, SimulatedEndpoint
 from tree_builder.testing.fakes import FakeEmbedder
 from tree_builder.testing.planting import DIMENSIONS, SAMPLE_FILES, Planted, plant
 
@@ -194,6 +196,20 @@ def test_nothing_is_sent_to_a_service_unasked(database_url: str) -> None:
         assert "models = 'openai'" in tree.context("yeast", 500).warning
         with pytest.raises(ConfigError, match="openai"):
             tree.walk("yeast")
+
+
+def test_a_service_is_asked_where_the_settings_name_it(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With models = openai the query, and nothing else, is sent to the service; when it fails, words alone answer."""
+    plant(database_url, SAMPLE_FILES, model="text-embedding-3-small", vectors=lambda text: oracle.vector(text, 1536))
+    with SimulatedEndpoint(EndpointConfig(scale=0)) as endpoint:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.base_url)
+        with SummaryTree.open(database_url, models="openai", max_attempts=1) as tree:
+            hits = tree.search("yeast and dough")
+            assert (hits.mode, hits.warning) == ("hybrid", "")
+            assert [call.kind for call in endpoint.calls] == ["embed"]
+            endpoint.configure(EndpointConfig(scale=0, faults=Faults(server_error=1.0)))
+            assert tree.search("flour").mode == "text"
 
 
 async def test_async_tree_gives_the_same(database_url: str, planted: Planted) -> None:

@@ -29,14 +29,16 @@ def asking_options(command: F) -> F:
     return click.option("--models", metavar="local|openai", help=help_text)(command)
 
 
-def ask(question: Callable[[Any], Awaitable[R]], *, corpus: str | None, given: dict[str, Any]) -> R:
-    """Open the tree, put the question to it, and give the answer."""
+def ask(
+    question: Callable[[Any], Awaitable[R]], *, corpus: str | None, given: dict[str, Any], encodes: bool = False
+) -> R:
+    """Open the tree, put the question to it, and give the answer. encodes: a query's vector will be wanted."""
     configure_logging(settings_from(given))
     from tree_builder.query.tree import AsyncSummaryTree
 
     async def work() -> R:
         settings = {name: value for name, value in given.items() if name != "database_url" and value is not None}
-        async with AsyncSummaryTree.open(given.get("database_url"), corpus, **settings) as tree:
+        async with AsyncSummaryTree.open(given.get("database_url"), corpus, warm_up=encodes, **settings) as tree:
             return await question(tree)
 
     return asyncio.run(work())

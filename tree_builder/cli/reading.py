@@ -145,7 +145,7 @@ def search(
             await tree.summary(inside)  # a wrong path finds nothing: say so
         return hits, await tree.merge(hits) if merged else hits
 
-    hits, listed = ask(work, corpus=corpus, given=given)
+    hits, listed = ask(work, corpus=corpus, given=given, encodes=mode != "text")
     _print_hits(hits, listed, as_json=as_json)
     return 0
 
@@ -158,7 +158,7 @@ def search(
 @reading_options
 def walk(*, query: str, beam: int, path: str, corpus: str | None, as_json: bool, **given: Any) -> int:
     """Go from the root down by similarity to QUERY, and show the way."""
-    found = ask(lambda tree: tree.walk(query, beam, path=path), corpus=corpus, given=given)
+    found = ask(lambda tree: tree.walk(query, beam, path=path), corpus=corpus, given=given, encodes=True)
     if as_json:
         from tree_builder.query import as_json as plain
 
@@ -188,7 +188,12 @@ def context(
     *, query: str, budget_tokens: int, inside: str, mode: Mode, corpus: str | None, as_json: bool, **given: Any
 ) -> int:
     """Print what a language model should read to answer QUERY: whole passages in document order, each with its source."""
-    found = ask(lambda tree: tree.context(query, budget_tokens, mode=mode, in_=inside), corpus=corpus, given=given)
+    found = ask(
+        lambda tree: tree.context(query, budget_tokens, mode=mode, in_=inside),
+        corpus=corpus,
+        given=given,
+        encodes=mode != "text",
+    )
     if as_json:
         from tree_builder.query import as_json as plain
 

@@ -34,11 +34,20 @@ class Encoder:
         self._settings = settings
         self._given = embedder
         self._loaded: dict[str, Embedder] = {}
-        self._stack = AsyncExitStack()
+        self._services = AsyncExitStack()
+        self._warming: asyncio.Task[QueryVector] | None = None
         self._one_at_a_time = asyncio.Lock()
 
+    def warm_up(self) -> None:
+        """Begin to load the local encoder beside whatever comes next. Loading takes a second or two."""
+        if self._given is None:
+            self._warming = asyncio.create_task(self._encode("warm", LOCAL))
+
     async def close(self) -> None:
-        await self._stack.aclose()
+        """Wait for what `warm_up` began, and leave the services which were asked."""
+        await self._services.aclose()
+        if self._warming is not None:
+            await asyncio.gather(self._warming, return_exceptions=True)
 
     def why_not(self, model: str | None) -> str | None:
         """Say why there can be no vector of a query, or None when there can."""
@@ -95,7 +104,9 @@ class Encoder:
             from tree_builder.models.local.embedder import SentenceTransformersEmbedder
 
             return await SentenceTransformersEmbedder.load(model, _NoLedger())
-        raise ConfigError(f"no model {model!r} is known here", name="models")
+        from tree_builder.models import open_embedder
+
+        return await self._services.enter_async_context(open_embedder(self._settings, model))
 
 
 class _NoLedger:

@@ -52,23 +52,27 @@ class AsyncSummaryTree:
         *,
         embedder: Embedder | None = None,
         pool_size: int = 8,
+        warm_up: bool = False,
         **settings: Any,
     ) -> AsyncIterator[AsyncSummaryTree]:
         """Open a tree for the block. Without an address the settings' database is used, else the embedded server.
 
         corpus: may be left out where the database holds one. embedder: makes the vectors of queries instead of the corpus's own model,
-        whose name it must have. settings: by their names, over those of file and environment.
+        whose name it must have. warm_up: load the local encoder meanwhile, for who will search at once. settings: by their names, over
+        those of file and environment.
 
         Raises:
             ConfigError, StoreUnavailable, SchemaOutOfDate: the database cannot be used, with the reason.
         """
         loaded = Settings.load({"database_url": database_url, **settings})
-        async with resolve_url(loaded) as url, Database.open(url, max_size=pool_size) as database:
-            encoder = Encoder(loaded, embedder)
-            try:
+        encoder = Encoder(loaded, embedder)
+        if warm_up:
+            encoder.warm_up()
+        try:
+            async with resolve_url(loaded) as url, Database.open(url, max_size=pool_size) as database:
                 yield cls(database, corpus, encoder)
-            finally:
-                await encoder.close()
+        finally:
+            await encoder.close()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(corpus={self._corpus!r})"
