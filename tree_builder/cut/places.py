@@ -22,8 +22,52 @@ _END = re.compile(  # each way starts with a plain set of characters: then the e
     r"|[\u0964\u061f\u06d4]\s+"
 )
 _ABBREVIATIONS = frozenset(
-    "mr mrs dr prof st no nos fig figs sec secs p pp vol eq cf vs al inc ltd co corp jan feb aug sep sept oct nov dec"
-    " art abs nr bzw ca usw z.b d.h u.a vgl i.e e.g approx resp".split()
+    [
+        "mr",
+        "mrs",
+        "dr",
+        "prof",
+        "st",
+        "no",
+        "nos",
+        "fig",
+        "figs",
+        "sec",
+        "secs",
+        "p",
+        "pp",
+        "vol",
+        "eq",
+        "cf",
+        "vs",
+        "al",
+        "inc",
+        "ltd",
+        "co",
+        "corp",
+        "jan",
+        "feb",
+        "aug",
+        "sep",
+        "sept",
+        "oct",
+        "nov",
+        "dec",
+        "art",
+        "abs",
+        "nr",
+        "bzw",
+        "ca",
+        "usw",
+        "z.b",
+        "d.h",
+        "u.a",
+        "vgl",
+        "i.e",
+        "e.g",
+        "approx",
+        "resp",
+    ]
 )
 _CLOSED = frozenset(".!?:;\u2026\"'\u201d\u2019\u00bb)]|\u3002\uff01\uff1f,")
 _CONTEXT = 24  # characters on each side of a place which make its hash
@@ -91,7 +135,7 @@ def _cuts(text: str, places: Sequence[int], ranks: Sequence[int], most: int) -> 
     if anchors and anchors[0] < least:
         del anchors[0]
     for end in [*anchors, n]:
-        yield from _split(text, begin, end, places, ranks, least, most)
+        yield from _split(text, (begin, end), places, ranks, (least, most))
         begin = end
 
 
@@ -119,9 +163,11 @@ def _anchors(places: Sequence[int], ranks: Sequence[int], reach: int) -> list[in
 
 
 def _split(
-    text: str, begin: int, end: int, places: Sequence[int], ranks: Sequence[int], least: int, most: int
+    text: str, stretch: tuple[int, int], places: Sequence[int], ranks: Sequence[int], limits: tuple[int, int]
 ) -> Iterator[int]:
-    """Yield the ends of the chunks of one stretch, its own end last."""
+    """Yield the ends of the chunks of one stretch, its own end last. limits: least and most characters of a chunk."""
+    begin, end = stretch
+    least, most = limits
     ends = [end]
     while ends:
         end = ends[-1]

@@ -14,7 +14,6 @@ from tree_builder.read.plain import read_plain
 VERSION = 1
 """Raised whenever the same bytes would be read differently."""
 
-_LEAST_ALNUM = 20  # letters and digits a page; scans gave 40 line breaks for 6 pages
 MAX_CHARS = 64_000_000
 
 
@@ -35,7 +34,7 @@ def read_bytes(data: bytes, name: str) -> ReadText:
         raise UnreadableDocument(
             f"{suffix or 'no suffix'}: not a format which can be read", status=DocumentStatus.UNSUPPORTED, doc_path=name
         )
-    _refuse_empty(read, name)
+    _refuse(read.text, name)
     return replace(read, language=find_language(read.text))
 
 
@@ -44,20 +43,10 @@ def read_file(path: Path) -> ReadText:
     return read_bytes(path.read_bytes(), path.name)
 
 
-def _refuse_empty(read: ReadText, name: str) -> None:
-    pages = len(read.page_starts)
-    if len(read.text) > MAX_CHARS:
+def _refuse(text: str, name: str) -> None:
+    if len(text) > MAX_CHARS:
         raise UnreadableDocument(
-            f"{len(read.text)} characters of text, more than {MAX_CHARS}",
-            status=DocumentStatus.TOO_LARGE,
-            doc_path=name,
+            f"{len(text)} characters of text, more than {MAX_CHARS}", status=DocumentStatus.TOO_LARGE, doc_path=name
         )
-    wanted = _LEAST_ALNUM * pages if name.lower().endswith(".pdf") else 1
-    sample = read.text[: 100 * wanted]
-    if sum(map(str.isalnum, sample)) < wanted:
-        what = (
-            f"{pages} page{'s' * (pages > 1)} with almost no text: perhaps scanned"
-            if name.lower().endswith(".pdf")
-            else "no text"
-        )
-        raise UnreadableDocument(what, status=DocumentStatus.EMPTY, doc_path=name)
+    if not any(map(str.isalnum, text)):
+        raise UnreadableDocument("no text", status=DocumentStatus.EMPTY, doc_path=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from tree_builder.read.lines import Line, Page
@@ -51,13 +51,13 @@ def _known_hyphens(pages: Sequence[Page]) -> frozenset[tuple[str, str]]:
     return hyphenated_words("\n".join(line.text for page in pages for line in page.lines))
 
 
-def _pitch(lines: Sequence[Line] | object) -> float:
+def _pitch(lines: Iterable[Line]) -> float:
     """Give the distance between baselines which is met most; 12 points where there is none."""
-    gaps = Counter(
-        round(2 * gap)
-        for one, two in pairwise(lines)
-        if 4 < (gap := one.y_end - two.y) < 4 * max(two.size, 4)  # type: ignore[call-overload]
-    )
+    gaps: Counter[int] = Counter()
+    for above, below in pairwise(lines):
+        gap = above.y_end - below.y
+        if 4 < gap < 4 * max(below.size, 4):
+            gaps[round(2 * gap)] += 1
     return max(gaps, key=lambda gap: (gaps[gap] + gaps.get(gap + 1, 0) * 0.5, -gap)) / 2 if gaps else 12.0
 
 

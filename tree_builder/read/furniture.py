@@ -16,6 +16,7 @@ from tree_builder.read.lines import Line, Page
 _FEWEST_PAGES = 3
 _DEEPEST = 4  # rows at the top, and at the bottom, which may be running
 _LONGEST = 240  # characters; what runs is short
+_LEAST_LEFT = 0.25  # of the text
 _SAME_Y = 4.0  # points
 _PREFIX = 10  # characters
 _NUMBER = re.compile(
@@ -38,7 +39,19 @@ class _Row(NamedTuple):
 
 
 def drop_running_lines(pages: Sequence[Page]) -> None:
-    """Take running headers, footers and page numbers out of the pages."""
+    """Take running headers, footers and page numbers out of the pages; nothing, if that were nearly all of their text."""
+    before = [page.lines for page in pages]
+    _drop_all(pages)
+    if _letters(page.lines for page in pages) < _LEAST_LEFT * _letters(before):
+        for page, lines in zip(pages, before, strict=True):
+            page.lines = lines
+
+
+def _letters(pages: Iterable[Sequence[Line]]) -> int:
+    return sum(len(line.text) for lines in pages for line in lines)
+
+
+def _drop_all(pages: Sequence[Page]) -> None:
     if len(pages) >= 2:
         for top in (True, False):
             for _ in range(_DEEPEST):
@@ -116,8 +129,9 @@ def _near(heights: Counter[int], y: float) -> int:
 
 
 def _repeated(rows: Sequence[_Row]) -> dict[_Row, int]:
-    """Give the rows whose text stands on at least 3 pages (or on both of 2) at the same height, each with the number of those;
-    0 where only the first characters do.
+    """Give the rows whose text stands on at least 3 pages (or on both of 2) at the same height.
+
+    Each comes with the number of those pages, 0 where only its first characters do.
     """
     enough = min(_FEWEST_PAGES, len(rows))
     found: dict[_Row, int] = {}

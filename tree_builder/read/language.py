@@ -10,8 +10,9 @@ import re
 from collections import Counter
 
 _SAMPLE = 3000  # characters, from three places
-_FEWEST_WORDS = 25
+_FEWEST_WORDS = 30
 _LEAST_SHARE = 0.12  # of the words which are among a language's small words; running text has 0.25 to 0.5
+_FEWEST_SMALL_WORDS = 6  # different ones
 _MARGIN = 1.15  # by which the best must beat the second
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -75,4 +76,7 @@ def find_language(text: str) -> str | None:
         ((sum(words[word] for word in small) / total, language) for language, small in _SETS.items()), reverse=True
     )
     (best, language), (second, _) = shares[:2]
-    return language if best >= _LEAST_SHARE and best >= _MARGIN * second else None
+    told = (
+        best >= _LEAST_SHARE and best >= _MARGIN * second and len(_SETS[language] & words.keys()) >= _FEWEST_SMALL_WORDS
+    )
+    return language if told else None

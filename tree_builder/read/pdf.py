@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -10,15 +12,18 @@ import pypdfium2 as pdfium
 
 from tree_builder.errors import UnreadableDocument
 from tree_builder.model import DocumentStatus, ReadText
+from tree_builder.read import calls
 from tree_builder.read.flow import flow
 from tree_builder.read.furniture import drop_running_lines
-from tree_builder.read.lines import Page, read_lines
+from tree_builder.read.lines import Line, Page, read_lines
 from tree_builder.read.outline import locate, read_outline
 from tree_builder.read.tables import set_tables
+from tree_builder.read.text import clean
 
+_LEAST_ALNUM = 20  # letters and digits a page; scans gave 40 line breaks for 6 pages
 _USELESS_TITLE = re.compile(
     r"^(untitled|unknown|document\d*|microsoft word.*|slide \d+|.*\.(docx?|pptx?|xlsx?|dvi|tex|pdf|txt|rtf|indd|wpd|ps))?$",
-    re.I,
+    re.IGNORECASE,
 )
 
 
@@ -26,19 +31,22 @@ def read_pdf(data: bytes, name: str) -> ReadText:
     """Read a PDF's text. Pages which cannot be read leave an empty page and a warning.
 
     Raises:
-        UnreadableDocument: `encrypted` or `malformed`, with pdfium's reason.
+        UnreadableDocument: `encrypted`, `malformed` (with pdfium's reason) or `empty`.
     """
     document = _open(data, name)
     try:
         warnings: list[str] = []
         pages = _pages(document, warnings)
-        if not pages:
-            raise UnreadableDocument("the file has no pages", status=DocumentStatus.MALFORMED, doc_path=name)
+        _refuse_scanned(document, pages, name)
+        _tell_low_yield(data, pages, warnings)
         set_tables(document, data, pages, warnings)
+        stated = _stated_title(document)
         drop_running_lines(pages)
+        first = [line for line in pages[0].lines[:40] if line.y > 0.4 * pages[0].height]
         text, starts = flow(pages)
         outline = locate(read_outline(document), text, starts)
-        return ReadText(text, tuple(starts), outline, _title(document, pages, name), None, tuple(warnings))
+        title = stated or _shown_title(first) or (outline[0].title if outline else PurePosixPath(name).stem)
+        return ReadText(text, tuple(starts), outline, title, None, tuple(warnings))
     finally:
         document.close()
 
@@ -53,7 +61,7 @@ def _open(data: bytes, name: str) -> Any:
         reason = (
             "a password is needed to open it"
             if encrypted
-            else f"pdfium cannot load it: {message.split('(')[-1].rstrip('). ')}"
+            else f"pdfium cannot load it: {message.rsplit('(', maxsplit=1)[-1].rstrip('). ')}"
         )
         raise UnreadableDocument(reason, status=status, doc_path=name) from error
 
@@ -82,14 +90,59 @@ def _pages(document: Any, warnings: list[str]) -> list[Page]:
     return pages
 
 
-def _title(document: Any, pages: list[Page], name: str) -> str:
-    stated = " ".join((document.get_metadata_value("Title") or "").split())
-    if 3 <= len(stated) <= 200 and not _USELESS_TITLE.match(stated):
-        return stated
-    lines = pages[0].lines[:40]
-    if lines:
-        largest = max(line.size for line in lines)
-        words = " ".join(line.text for line in lines if line.size > 0.95 * largest)
-        if 3 <= len(words) <= 200:
-            return words
-    return PurePosixPath(name).stem
+def _refuse_scanned(document: Any, pages: Sequence[Page], name: str) -> None:
+    """Refuse a file without text, and one of pictures with a few letters, as the stamp of a scanner."""
+    found = 0
+    for page in pages:
+        found += sum(sum(map(str.isalnum, line.text)) for line in page.lines)
+        if found >= _LEAST_ALNUM * len(pages):
+            return
+    many = f"{len(pages)} page{'s' if len(pages) > 1 else ''}"
+    if not pages or not found:
+        reason = f"no text on {many}" + (": perhaps scanned" if pages and _has_pictures(document) else "")
+    elif _has_pictures(document):
+        reason = f"{found} letters and digits on {many}: perhaps scanned"
+    else:
+        return
+    raise UnreadableDocument(reason, status=DocumentStatus.EMPTY, doc_path=name)
+
+
+def _has_pictures(document: Any) -> bool:
+    for index in range(min(len(document), 20)):
+        try:
+            page = document[index]
+        except pdfium.PdfiumError:
+            continue
+        handle = calls.address(page.raw)
+        kinds = {calls.object_type(calls.get_object(handle, place)) for place in range(calls.count_objects(handle))}
+        page.close()
+        if calls.OBJECT_IMAGE in kinds:
+            return True
+    return False
+
+
+def _tell_low_yield(data: bytes, pages: Sequence[Page], warnings: list[str]) -> None:
+    """Warn of a file which was damaged: pdfium repairs what it can and says nothing of what is lost."""
+    blank = sum(not page.lines for page in pages)
+    if blank and blank >= max(2, len(pages) // 4):
+        warnings.append(f"{blank} of {len(pages)} pages have no text")
+    if b"%%EOF" not in data[-2048:] or b"startxref" not in data[-4096:]:
+        warnings.append("the file is cut off or damaged: text may be missing")
+
+
+def _stated_title(document: Any) -> str | None:
+    stated = " ".join(clean(document.get_metadata_value("Title") or "").split())
+    return stated if 3 <= len(stated) <= 200 and not _USELESS_TITLE.match(stated) else None
+
+
+def _shown_title(lines: Sequence[Line]) -> str | None:
+    """Give the first lines of the first page's largest print, where it is clearly larger than the rest."""
+    if not lines:
+        return None
+    sizes = sorted(line.size for line in lines)
+    largest = sizes[-1]
+    if len(lines) > 3 and largest < 1.15 * sizes[len(sizes) // 2]:
+        return None
+    first = next(place for place, line in enumerate(lines) if line.size > 0.95 * largest)
+    words = " ".join(line.text for line in takewhile(lambda line: line.size > 0.95 * largest, lines[first : first + 4]))
+    return words if 3 <= len(words) <= 200 else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from tree_builder.model import OutlineEntry, ReadText
@@ -56,7 +57,7 @@ def _decode(data: bytes) -> tuple[str, tuple[str, ...]]:
 
 def _blocks(text: str, *, markdown: bool) -> list[str]:
     """Split at blank lines, but not inside fenced code."""
-    if not markdown or "```" not in text and "~~~" not in text:
+    if not markdown or ("```" not in text and "~~~" not in text):
         return text.split("\n\n")
     blocks: list[str] = []
     at = 0
@@ -75,7 +76,7 @@ def _paragraph(block: str, known: frozenset[tuple[str, str]], *, markdown: bool)
         return "\n".join(lines)
     width = max(map(len, lines))
     out = lines[0]
-    for before, line in zip(lines, lines[1:], strict=False):
+    for before, line in pairwise(lines):
         word = len(line.split(" ", 1)[0])
         kept = (
             width < _WRAPPED

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self
 
-import tree_builder
 from tree_builder.errors import UnreadableDocument
 from tree_builder.model import DocumentStatus, ReadDocument, SourceFile
 from tree_builder.read.wire import Broken, Frame, document_of, receive, send
@@ -20,7 +19,7 @@ from tree_builder.settings import Settings
 
 _FILES_A_PROCESS = 500
 _RSS_MB_A_PROCESS = 300.0  # pdfium and the allocator give back little of what one large file took
-_LIBRARY = str(Path(tree_builder.__file__).parent.parent)
+_LIBRARY = str(Path(__file__).parents[2])
 _START = f"import sys; sys.path.append({_LIBRARY!r}); from tree_builder.read.worker import main; main()"
 
 
@@ -100,6 +99,12 @@ class ReadPool:
             self._idle.put_nowait(process)
 
 
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+    if process.stdin is None or process.stdout is None:
+        raise Broken("the reading process has no pipes")
+    return process.stdin.fileno(), process.stdout.fileno()
+
+
 class _Process:
     """One place in the pool, with a process in it most of the time. Used by one thread at a time; `kill` by any."""
 
@@ -112,10 +117,10 @@ class _Process:
         """Put one question. Raises UnreadableDocument (timeout, crashed) after the process was ended."""
         doc_path = ask["doc_path"]
         process = self._process or self._start()
-        assert process.stdin is not None and process.stdout is not None
+        to, back = _pipes(process)
         try:
-            send(process.stdin.fileno(), ask)
-            frame = receive(process.stdout.fileno(), time.monotonic() + timeout_s)
+            send(to, ask)
+            frame = receive(back, time.monotonic() + timeout_s)
         except Broken as error:
             self.kill()
             status = DocumentStatus.TIMEOUT if error.late else DocumentStatus.CRASHED

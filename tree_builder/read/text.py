@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
 
 HYPHEN = "\ufffe"
 """What pdfium puts in place of a hyphen and the line break after it."""
@@ -28,8 +29,10 @@ _HEAD = re.compile(r"[^\W\d_]+")
 
 
 def clean(text: str) -> str:
-    """Give the text as it may be stored: NFC, lines ended by `\\n`, ligatures expanded; control characters,
-    lone surrogates, private and invisible characters gone. `HYPHEN` stays for `join_hyphens`.
+    """Give the text as it may be stored.
+
+    That is NFC, lines ended by a line feed, ligatures expanded; control characters, lone surrogates, private and invisible
+    characters gone. `HYPHEN` stays for `join_hyphens`.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -58,7 +61,7 @@ def hyphenated_words(text: str) -> frozenset[tuple[str, str]]:
     """Give the halves around each hyphen inside a line, as (before, after) in small letters."""
     parts = text.split("-")
     found: set[tuple[str, str]] = set()
-    for before, after in zip(parts, parts[1:], strict=False):
+    for before, after in pairwise(parts):
         left, right = _TAIL.search(before[-30:]), _HEAD.match(after)
         if left and right:
             found.add((left[0].lower(), right[0].lower()))
@@ -66,14 +69,16 @@ def hyphenated_words(text: str) -> frozenset[tuple[str, str]]:
 
 
 def join_hyphens(text: str, known: frozenset[tuple[str, str]]) -> str:
-    """Join the words which `HYPHEN` breaks. The hyphen itself stays before a capital or digit, and in words which
-    carry it elsewhere in the document (`known`, of `hyphenated_words`).
+    """Join the words which `HYPHEN` breaks.
+
+    The hyphen itself stays before a capital or digit, and in words which carry it elsewhere in the document (`known`, of
+    `hyphenated_words`).
     """
     if HYPHEN not in text:
         return text
     parts = text.split(HYPHEN)
     out = [parts[0]]
-    for before, after in zip(parts, parts[1:], strict=False):
+    for before, after in pairwise(parts):
         left, right = _TAIL.search(before[-30:]), _HEAD.match(after)
         stays = not left or not right or not right[0][0].islower() or (left[0].lower(), right[0].lower()) in known
         out.append(("-" if stays else "") + after)
@@ -83,10 +88,8 @@ def join_hyphens(text: str, known: frozenset[tuple[str, str]]) -> str:
 def needs_cleaning(text: str) -> bool:
     """Whether `clean` would change more than the ends of lines."""
     return (
-        not text.isascii()
-        and (_FOREIGN.search(text) is not None or not unicodedata.is_normalized("NFC", text))
-        or _CONTROL.search(text) is not None
-    )
+        not text.isascii() and (_FOREIGN.search(text) is not None or not unicodedata.is_normalized("NFC", text))
+    ) or _CONTROL.search(text) is not None
 
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")

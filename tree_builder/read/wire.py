@@ -1,5 +1,6 @@
-"""What crosses the pipe between the program and a reading process: JSON and text, so that a process which a hostile
-file has taken over can send wrong data but no code. Sizes are bounded.
+"""What crosses the pipe between the program and a reading process: JSON and text.
+
+A process which a hostile file has taken over can thus send wrong data but no code. Sizes are bounded.
 """
 
 from __future__ import annotations

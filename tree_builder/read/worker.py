@@ -10,6 +10,7 @@ import signal
 import stat
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from tree_builder.errors import UnreadableDocument
@@ -61,8 +62,7 @@ def _limit(memory_mb: int) -> None:
 
 def _rss_mb() -> float:
     try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+        return int(Path("/proc/self/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
     except OSError:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
@@ -126,7 +126,7 @@ def _bytes(ask: dict[str, Any]) -> tuple[bytes, int]:
         try:
             before = os.fstat(fd)
             _check(before, ask)
-            with open(fd, "rb", closefd=False) as file:
+            with os.fdopen(fd, "rb", closefd=False) as file:
                 data = file.read()
             after = os.fstat(fd)
         finally:
@@ -163,6 +163,6 @@ def _check(info: os.stat_result, ask: dict[str, Any]) -> None:
 
 def _hash(ask: dict[str, Any]) -> bytes:
     fd = _open(ask)
-    with open(fd, "rb") as file:
+    with os.fdopen(fd, "rb") as file:
         _check(os.fstat(fd), ask)
         return hashlib.file_digest(file, "sha256").digest()
