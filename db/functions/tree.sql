@@ -48,6 +48,7 @@ language plpgsql stable
 set search_path = pg_catalog
 set jit = off
 set plan_cache_mode = force_custom_plan
+rows 100
 as $$
 declare
     top record;
