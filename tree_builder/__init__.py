@@ -1,9 +1,12 @@
 """tree_builder: a folder of documents as a tree of summaries in PostgreSQL, kept true night after night.
 
-    import tree_builder
-    report = tree_builder.build("papers")
-    with tree_builder.SummaryTree.open(corpus="papers") as tree:
-        print(tree.summary("reports/a.pdf").content)
+```python
+import tree_builder
+
+report = tree_builder.build("papers")
+with tree_builder.SummaryTree.open(corpus="papers") as tree:
+    print(tree.summary("reports/a.pdf").content)
+```
 """
 
 from __future__ import annotations

@@ -121,9 +121,7 @@ class Corpus:
         self.models.paid.clear()
         self.models.embedded.clear()
         self.models.paid_keys.clear()
-        return await build(
-            self.folder, self.settings.but(**changes), corpus="c", options=options, models=self.models
-        )
+        return await build(self.folder, self.settings.but(**changes), corpus="c", options=options, models=self.models)
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.url) as connection:
@@ -143,7 +141,11 @@ class Corpus:
 def prose(seed: int, n_sentences: int, topic: str | None = None) -> str:
     """Give sentences of random words, a topic word in each; the same seed gives the same text."""
     rng = random.Random(seed)
-    words = [f"{a}{b}" for a in ("har", "mel", "tor", "vin", "sul", "bre") for b in ("bour", "ody", "ment", "tage", "phur", "eze")]
+    words = [
+        f"{a}{b}"
+        for a in ("har", "mel", "tor", "vin", "sul", "bre")
+        for b in ("bour", "ody", "ment", "tage", "phur", "eze")
+    ]
     sentences = []
     for index in range(n_sentences):
         subject = topic or f"topic-{'abcdefgh'[index // 6 % 8]}{seed % 97}"

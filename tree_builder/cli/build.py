@@ -31,6 +31,7 @@ DRAIN_S = 10.0
 @setting_options
 def build(
     folder: Path,
+    *,
     corpus: str | None,
     rehash: bool,
     reembed: bool,

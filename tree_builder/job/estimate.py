@@ -110,7 +110,7 @@ async def estimate(
                 )
     before = stored.settings.get("ingredients") if stored else None
     rebuilt = tuple(changed(before, parts)) if before and before != parts else ()
-    return _priced(corpus, plan, problems, sizes, settings, rebuilt)
+    return _priced(corpus, plan, settings, problems=problems, sizes=sizes, rebuilt=rebuilt)
 
 
 def calls_for(n_items: int, settings: Settings) -> tuple[Range, Range]:
@@ -140,9 +140,10 @@ def calls_for(n_items: int, settings: Settings) -> tuple[Range, Range]:
 def _priced(
     corpus: str,
     plan: Plan,
+    settings: Settings,
+    *,
     problems: list[dict[str, str]],
     sizes: list[tuple[int, int]],
-    settings: Settings,
     rebuilt: tuple[str, ...],
 ) -> Estimate:
     n_above = len(sizes) + len(plan.copies)

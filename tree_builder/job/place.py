@@ -40,7 +40,16 @@ def _place(tree: Tree, *, corpus: str, place: str, doc_path: str | None, dir_pat
             return node.node_id
         node_id = node_id_of(corpus, place, node.body, seen[node.body])
         seen[node.body] += 1
-        nodes.append(_placed(node, node_id, parent_id, position, doc_path, dir_path))
+        nodes.append(
+            _placed(
+                node,
+                node_id=node_id,
+                parent_id=parent_id,
+                position=position,
+                doc_path=doc_path,
+                dir_path=dir_path,
+            )
+        )
         for index, child in enumerate(node.children):
             descend(child, node_id, index)
         return node_id
@@ -52,6 +61,7 @@ def _place(tree: Tree, *, corpus: str, place: str, doc_path: str | None, dir_pat
 
 def _placed(
     node: Tree,
+    *,
     node_id: uuid.UUID,
     parent_id: uuid.UUID | None,
     position: int,

@@ -27,9 +27,9 @@ def ingredients(settings: Settings) -> dict[str, Any]:
         "versions": dict(models.versions(settings)),
     }
     if method == "embedding":
-        from tree_builder.grow import detector
+        from tree_builder.grow.detector import DETECTOR_VERSION
 
-        parts["vectors"] = [settings.embedding_model_name, settings.embedding_dimensions, detector.DETECTOR_VERSION]
+        parts["vectors"] = [settings.embedding_model_name, settings.embedding_dimensions, DETECTOR_VERSION]
     return parts
 
 

@@ -79,7 +79,18 @@ async def build(
                 stored = await Corpora(db).upsert(corpus, str(folder))
                 async with CorpusLock(db, url, corpus, stored.corpus_id) as lock:
                     stored = await Corpora(db).require(corpus)  # as the last holder of the lock left it
-                    run = Run(folder, settings, options or Options(), db, url, lock, stored, report, progress, models)
+                    run = Run(
+                        folder,
+                        settings,
+                        options=options or Options(),
+                        db=db,
+                        url=url,
+                        lock=lock,
+                        corpus=stored,
+                        report=report,
+                        progress=progress,
+                        models=models,
+                    )
                     await run.execute()
     return report
 
@@ -103,6 +114,7 @@ class Run:
         self,
         folder: Path,
         settings: Settings,
+        *,
         options: Options,
         db: Database,
         url: str,
@@ -174,7 +186,7 @@ class Run:
             async with self._models(self._settings, memo, vectors, ledger) as (embedder, language):
                 self._report.models = {"embedding": embedder.name, "summary": language.name}
                 self._progress.spent = lambda: ledger.total
-                outcomes = await self._grow(plan, known, pool, embedder, language, unfinished)
+                outcomes = await self._grow(plan, known, unfinished, pool=pool, embedder=embedder, language=language)
                 self._progress.begin("publishing")
                 with self._report.timed("embed"):
                     await self._embed_missing(embedder, vectors)
@@ -218,10 +230,11 @@ class Run:
         self,
         plan: Plan,
         known: dict[str, KnownDocument],
+        unfinished: list[str],
+        *,
         pool: ReadPool,
         embedder: Embedder,
         language: LanguageModel,
-        unfinished: list[str],
     ) -> list[Outcome]:
         """Grow documents side by side, directories as theirs arrive; stage all of it."""
         self._progress.begin("growing")
@@ -313,7 +326,12 @@ async def hashes_of(folder: Path, files: tuple[SourceFile, ...], pool: ReadPool)
 
 
 def _documents_in_flight(settings: Settings) -> int:
-    """Enough to fill the slots for model calls, few enough to bound memory."""
+    """Enough to fill the slots for model calls, few enough to bound memory.
+
+    Under a limit of money only a few, so that what is paid for ends in whole documents.
+    """
+    if settings.max_usd is not None:
+        return max(1, settings.concurrency // 16)
     return min(64, max(8, settings.concurrency))
 
 

@@ -66,7 +66,7 @@ class Batcher(Generic[K, V]):
                 for _, future in batch:
                     if not future.done():
                         future.set_exception(error)
-                if not isinstance(error, Exception):
+                if isinstance(error, asyncio.CancelledError):
                     raise
                 continue
             for (_, future), result in zip(batch, results, strict=True):

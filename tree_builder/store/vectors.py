@@ -50,7 +50,7 @@ class PostgresVectors:
         return {row.text_id: _as_array(row.embedding) for row in rows}
 
     @retried
-    async def keep_vectors(self, texts: Mapping[uuid.UUID, str], vectors: Matrix, usage: Usage) -> None:
+    async def keep_vectors(self, texts: Mapping[uuid.UUID, str], vectors: Matrix, usage: Usage) -> None:  # noqa: ARG002 the ledger has it
         if not texts:
             return
         await self._entered(vectors.shape[1])
