@@ -197,7 +197,8 @@ class _Chooser:
         """Take of each item, in order, the best sentence which leaves room for the others, else its shortest."""
         limit = self._chars * (100 + COVERING_SLACK) // 100
         for item in range(n_items):
-            mine = [n for n in clean if self._places[n].item == item and not self._repeats(n)]
+            of_it = [n for n in clean if self._places[n].item == item and not self._said(n)]
+            mine = [n for n in of_it if not self._repeats(n)] or of_it
             room = (limit - self._used()) // (n_items - item)
             short = [n for n in mine if self._candidates[n].chars <= room]
             if short:
@@ -213,6 +214,9 @@ class _Chooser:
     def _fits(self, number: int) -> bool:
         room = self._chars * (100 + SLACK) // 100 - self._used()
         return self._candidates[number].chars <= room and self._used() < self._chars and not self._repeats(number)
+
+    def _said(self, number: int) -> bool:
+        return any(self._places[number].sentence.text == self._places[n].sentence.text for n in self._choice.chosen)
 
     def _repeats(self, number: int) -> bool:
         words = self._words[number]

@@ -42,6 +42,11 @@ class LocalModels:
         self.embedder = LocalEmbedder(self._pool, ledger)
         self.language = ExtractiveModel(self._pool, memo, ledger, summary_chars=settings.summary_chars)
 
+    @property
+    def processes(self) -> int:
+        """How many worker processes run now."""
+        return self._pool.processes
+
     async def __aenter__(self) -> Self:
         name = self._settings.embedding_model_name
         if name.startswith(SENTENCE_TRANSFORMERS):

@@ -19,16 +19,16 @@ HEADING_CHARS = 60
 _BREAK = re.compile(r"\n[ \t\u3000]*\n\s*|\n")
 _CJK_END = re.compile(r"[。！？｡][」』”’）】〉》\"']*")
 _SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_STARTER = r"(?:The|This|These|Each|All|Any|In|If|No|Upon|For|A|An|As|It|Subject|To|We|You|Either|Except|Where|When|There) (?![A-Z]{2})"
 _MARKER = re.compile(
-    r"(?:[•·▪■□◦●○►➢✓*–—-]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxIVX]{1,5})[.)]|(?:\d{1,3}\.)+\d{1,3}|§\s?\d+|Q:|A:)[ \t\u00a0]+"
+    r"(?:[•·▪■□◦●○►➢✓*–—-]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[a-z]|[ivxIVX]{1,5})[.)]|\(?[A-Z]\)|(?:\d{1,3}\.)+\d{1,3}|§\s?\d+|Q:|A:)[ \t\u00a0]+"
+    rf"|[A-Z]\.\s+(?={_STARTER})"
     r"|(?:Section|Article|Clause|SECTION|ARTICLE) [\dIVX]+(?:\.\d+)*[.:]?\s+(?=[^\W\d_a-z])"
     r"|\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})\)[ \t]*"
 )
 _LISTED = re.compile(r"[•·▪■□◦●○►➢✓*–—-]\s|\(?[a-z][.)]\s|\(?[ivx]{1,5}[.)]\s|\d{1,3} (?=[^\W\d_a-z])")
 _RUN_IN_HEADING = re.compile(r"[A-Z][A-Z0-9 ,/&'’()-]{2,70}[:.—–-]\s+(?=[A-Z][a-z]|[A-Z] [a-z])")
-_RUN_IN_CAPITALS = re.compile(
-    r"(?:[A-Z]{3,}[A-Z;,/&]*\s+)+(?=(?:The|This|These|Each|All|Any|In|If|No|Upon|For|A|An|As|It|Subject) (?![A-Z]{2}))"
-)
+_RUN_IN_CAPITALS = re.compile(rf"(?:[A-Z]{{3,}}[A-Z;,/&]*\s+)+(?={_STARTER})")
 _MONTHS = r"Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Januar|Februar|März|April|Juni|Juli|August|September|Oktober|November|Dezember"
 _NO_END = re.compile(
     r"(?:\b(?:z\. ?B|d\. ?h|u\. ?a|i\. ?d\. ?R|bzw|ca|Nr|Abs|Art|Bd|vgl|inkl|ggf|sog|evtl|p\. ?ex|cf|env|etc|No|Nos|Sec|Fig|Inc|Corp|Ltd|Co|vs)\.)$"
@@ -144,14 +144,14 @@ def _pieces(paragraph: str) -> list[str]:
     else:
         cuts = [0, *(end for _, end in sent_spans(paragraph))]
         cuts = sorted({*cuts, len(paragraph)})
-    pieces: list[str] = []
+    spans: list[tuple[int, int]] = []
     for start, end in itertools.pairwise(cuts):
         piece = paragraph[start:end].strip()
-        if pieces and piece and _belongs_to(pieces[-1], piece):
-            pieces[-1] = f"{pieces[-1]} {piece}"
+        if spans and piece and _belongs_to(paragraph[slice(*spans[-1])].strip(), piece):
+            spans[-1] = (spans[-1][0], end)
         elif piece:
-            pieces.append(piece)
-    return pieces
+            spans.append((start, end))
+    return [paragraph[start:end].strip() for start, end in spans]
 
 
 def _belongs_to(before: str, piece: str) -> bool:
@@ -236,6 +236,12 @@ _BACKWARDS = frozenset(
 _ELLIPTIC_STARTS = frozenset(
     {"may", "can", "must", "should", "will", "is", "are", "was", "were", "has", "have", "does", "cannot"}
 )
+_VERBS = frozenset(
+    re.findall(
+        r"\S+",
+        "is are was were be shall will may must can has have had does did made ist sind war wird hat est sont es son",
+    )
+)
 _PRONOUN_STARTS = frozenset(
     re.findall(r"\S+", "he she they his her their him them er sie ihr ihre ihm il elle ils elles leur él ella ellos")
 )
@@ -305,8 +311,10 @@ def _starts(sentence: str, words: Sequence[str]) -> Fault:
 
 def _is_title(sentence: str) -> bool:
     """Say whether a short sentence is a heading, a name or an address: nearly all its longer words begin with a capital."""
-    longer = [word for word in _WORD.findall(sentence) if len(word) > 3]
-    return len(longer) <= 12 and sum(w[0].isupper() or w[0].isdigit() for w in longer) * 4 >= 3 * max(1, len(longer))
+    words = _WORD.findall(sentence)
+    longer = [word for word in words if len(word) > 3]
+    capitals = sum(word[0].isupper() or word[0].isdigit() for word in longer)
+    return len(longer) <= 12 and capitals * 4 >= 3 * max(1, len(longer)) and _VERBS.isdisjoint(words)
 
 
 def _matter(sentence: str, words: Sequence[str]) -> Fault:
