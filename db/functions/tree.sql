@@ -42,7 +42,7 @@ create or replace function tree_builder.nodes_below(node uuid, depth integer def
 returns table (
     node_id uuid, corpus text, node_type text, level integer, parent_id uuid, place integer, doc_path text, dir_path text,
     text_id uuid, char_start integer, char_end integer, page_start integer, page_end integer, since_run bigint,
-    steps integer, way integer []
+    steps integer, way bytea
 )
 language plpgsql stable
 set search_path = pg_catalog
@@ -64,11 +64,11 @@ begin
         -- A few steps: from parent to children by the index.
         return query
         with recursive below as (
-            select n.*, 0 as steps, array[]::integer [] as way
+            select n.*, 0 as steps, ''::bytea as way
             from tree_builder.node as n
             where n.node_id = top.node_id and n.since_run = top.since_run
             union all
-            select n.*, b.steps + 1, b.way || n.position
+            select n.*, b.steps + 1, b.way || int4send(n.position)
             from below as b
             inner join tree_builder.node as n on b.node_id = n.parent_id
             where
@@ -99,11 +99,11 @@ begin
                     )
                 )
         ), below as (
-            select s.node_id, 0 as steps, array[]::integer [] as way
+            select s.node_id, 0 as steps, ''::bytea as way
             from scope as s
             where s.node_id = top.node_id
             union all
-            select s.node_id, b.steps + 1, b.way || s.position
+            select s.node_id, b.steps + 1, b.way || int4send(s.position)
             from below as b
             inner join scope as s on b.node_id = s.parent_id
             where b.steps < coalesce(nodes_below.depth, 2147483647)
@@ -116,7 +116,7 @@ begin
 end
 $$;
 comment on function tree_builder.nodes_below(uuid, integer) is
-'A node and what lies below it without texts, in no order; way: the positions on the way down, which puts them in document order.';
+'A node and what lies below it without texts, in no order; way: the positions on the way down as bytes, which sort in document order.';
 
 create or replace function tree_builder.subtree(node uuid, depth integer default null)
 returns setof tree_builder.tree_row

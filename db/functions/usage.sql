@@ -120,6 +120,7 @@ create or replace function tree_builder.enable_row_security()
 returns void
 language plpgsql
 set search_path = pg_catalog
+set client_min_messages = warning
 as $$
 declare
     policy record;
@@ -140,6 +141,7 @@ create or replace function tree_builder.disable_row_security()
 returns void
 language plpgsql
 set search_path = pg_catalog
+set client_min_messages = warning
 as $$
 declare
     policy record;
