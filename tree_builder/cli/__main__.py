@@ -1,0 +1,5 @@
+"""`python -m tree_builder.cli` is the command `tree-builder`."""
+
+from tree_builder.cli import main
+
+main()
