@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 
 from benchmarks.quality.data import corpora
 
@@ -14,8 +15,12 @@ PARTS = ("boundaries", "extracts")
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the quality of boundaries and summaries.")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; default: all")
-    parser.add_argument("--models", choices=("local", "openai"), default="local")
-    parser.add_argument("--corpora", help="folder of documents; default: ../shared/corpora beside the checkout")
+    parser.add_argument("--models", choices=("local", "openai"), default=os.environ.get("MODELS") or "local")
+    parser.add_argument(
+        "--corpora",
+        default=os.environ.get("CORPORA"),
+        help="folder of documents; default: $CORPORA, else ../shared/corpora beside the checkout",
+    )
     args = parser.parse_args()
     unknown = [p for p in args.parts if p not in PARTS]
     if unknown:

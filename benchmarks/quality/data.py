@@ -11,12 +11,16 @@ What is missing is skipped; what is there is taken in path order, so that the sa
 from __future__ import annotations
 
 import json
-import os
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
+
+from tree_builder.errors import UnreadableDocument
+from tree_builder.model import ReadText
+from tree_builder.read import read_file
 
 DEFAULT_FOLDER = Path(__file__).resolve().parents[3] / "shared" / "corpora"
 
@@ -40,8 +44,8 @@ class Story:
 
 
 def corpora(folder: str | Path | None = None) -> Path:
-    """Give the folder to measure on: the one named, else $QUALITY_CORPORA, else `../shared/corpora` beside the checkout."""
-    return Path(folder or os.environ.get("QUALITY_CORPORA") or DEFAULT_FOLDER)
+    """Give the folder to measure on: the one named, else `../shared/corpora` beside the checkout."""
+    return Path(folder or DEFAULT_FOLDER)
 
 
 def json_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -83,3 +87,50 @@ def load_stories(folder: Path) -> list[Story]:
             answers = tuple(r["response_text"] for r in line["questions"][0]["responses"])
             out.append(Story(f"{path.stem}/{number}", line["document"], answers))
     return out
+
+
+def load_manuals(folder: Path, *, deepest: int | None = None) -> list[Segmented]:
+    """Load PDFs whose outline has at least four entries. A gold segment begins at each entry, or at those not below depth `deepest`.
+
+    The outline is read from the file's bookmarks and takes no part in the text.
+    """
+    out = []
+    for path in files(folder, "manuals", "*.pdf"):
+        read = _read(path)
+        if read is not None and len(read.outline) >= 4:
+            kept = [entry.char_start for entry in read.outline if deepest is None or entry.depth <= deepest]
+            starts = sorted({start for start in kept if 0 < start < len(read.text)})
+            out.append(Segmented(path.relative_to(folder).as_posix(), read.text, tuple(starts)))
+    return out
+
+
+def load_concatenations(folder: Path, *, documents: int = 24, pieces: int = 10, seed: int = 6) -> list[Segmented]:
+    """Put pieces of different stories and contracts together, as Choi (2000) did with shorter ones: 2,000 to 14,000 characters each."""
+    draw = random.Random(seed)
+    stories = [story.text for story in load_stories(folder)]
+    contracts = [read.text for path in files(folder, "contracts", "*.pdf") if (read := _read(path)) is not None]
+    pools = {"stories": stories, "contracts": contracts, "both": stories + contracts}
+    kinds = [name for name, pool in pools.items() if len(pool) >= pieces]
+    return [
+        _concatenation(f"{kinds[i % len(kinds)]}/{i}", draw.sample(pools[kinds[i % len(kinds)]], pieces), draw)
+        for i in range(documents if kinds else 0)
+    ]
+
+
+def _concatenation(name: str, sources: list[str], draw: random.Random) -> Segmented:
+    text, starts = "", []
+    for source in sources:
+        length = draw.randint(2000, 14000)
+        begin = draw.randrange(max(1, len(source) - length))
+        begin = source.find(". ", begin) + 1
+        end = source.find(". ", begin + length) + 1 or len(source)
+        starts.append(len(text))
+        text += source[begin:end].strip() + "\n\n"
+    return Segmented(name, text, tuple(starts[1:]))
+
+
+def _read(path: Path) -> ReadText | None:
+    try:
+        return read_file(path)
+    except UnreadableDocument:
+        return None

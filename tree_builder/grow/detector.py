@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DETECTOR_VERSION = 1
 """Raised whenever the same items would be grouped differently."""
-MOST_ITEMS = 40
+MOST_ITEMS = 48
 """Items of a group, at most: without any sign of a new topic one starts at the best place before. A prompt's size may close it sooner."""
 _HORIZON = 2 * MOST_ITEMS
 LOOKAHEAD = _HORIZON + RATE_AHEAD + AHEAD + SIDE

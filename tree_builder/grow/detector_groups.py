@@ -22,6 +22,7 @@ RATE_BACK, RATE_AHEAD = 32, 16
 """Items before and after an item over which the rate of boundaries is estimated."""
 _RATE, _RATE_WEIGHT = 0.1, 16.0  # what is taken for granted about the rate, and how many items that is worth
 _SPANS = (2, 10)  # least and most distance of the pairs
+_PRICE = 0.1  # of a pair put apart: a group more is a summary more, so a boundary must be worth something
 _STEPS = 10_000  # of a gain: whole numbers add up alike on every machine
 
 
@@ -35,7 +36,7 @@ def gains(probabilities: Figures, most: int) -> Gains:
     ends = np.minimum(n, np.arange(n) + _spans(probabilities))
     none_before = np.concatenate([[0.0], np.cumsum(np.log1p(-np.minimum(probabilities, 0.999)))])
     apart = 1 - np.exp(none_before[ends] - none_before[:n])
-    gain = np.rint(_STEPS * (2 * apart - 1)).astype(np.int64)
+    gain = np.rint(_STEPS * (2 * apart - 1 - _PRICE)).astype(np.int64)
     # The pairs which begin d items before j's boundary count for it when they reach beyond it and do not span the one before.
     by_distance = np.zeros((n, _SPANS[1] + 1), dtype=np.int64)
     for d in range(1, _SPANS[1] + 1):

@@ -1,0 +1,277 @@
+"""Measure boundaries: Pk and WindowDiff of level-1 groups against gold, beside the segmenters which users would pick instead."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from nltk.metrics import pk, windowdiff
+
+from benchmarks.quality import baselines, report
+from benchmarks.quality.data import Segmented, load_concatenations, load_manuals, load_meetings
+from benchmarks.quality.pricing import announce
+from tree_builder.cut import cut
+from tree_builder.grow import Grower
+from tree_builder.grow.detector import DETECTOR_VERSION, MOST_ITEMS, Detector
+from tree_builder.model import Chunk, NodeType, Tree
+from tree_builder.models import open_models
+from tree_builder.protocols import Embedder, LanguageModel
+from tree_builder.settings import Boundaries, Settings
+from tree_builder.testing.fakes import MemoryMemo, MemoryVectors, NullLedger
+
+Vectors = npt.NDArray[np.float32]
+Segmenter = Callable[["Prepared"], Awaitable[list[int]]]
+
+NOTES = """Lower is better: both are shares of pairs of chunks, half the gold's mean segment apart (at least 2 chunks), about which a segmentation
+is wrong: Pk whether they are in one segment, WindowDiff how many boundaries are between them. Averages over documents. The unit is
+the chunk: the gold, and what TextTiling and the semantic chunkers find inside chunks, counts for the nearest chunk boundary. *even* and
+*random* are told the gold's number of segments; no other row is. A group of ours has at least two items; a gold segment of one chunk is out of its reach.
+"""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A document cut and embedded as the program does it, with its gold on chunk boundaries."""
+
+    name: str
+    text: str
+    chunks: tuple[Chunk, ...]
+    vectors: Vectors  # (n_chunks, dim) unit length
+    gold_starts: tuple[int, ...]  # characters
+
+    @cached_property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """Where each chunk's own text begins, its overlap left out."""
+        return np.array([chunk.char_start + chunk.overlap for chunk in self.chunks])
+
+    def nearest(self, places: Sequence[int]) -> list[int]:
+        """Give the chunks whose start is nearest to each place, without the first chunk; the earlier one where two are as near."""
+        found = {int(np.abs(self.starts - place).argmin()) for place in places}
+        return sorted(found - {0})
+
+    @cached_property
+    def gold(self) -> list[int]:
+        return self.nearest(self.gold_starts)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    pk: float
+    window_diff: float
+    items: float  # a group, on average
+
+
+@dataclass(slots=True)
+class DataSet:
+    """Documents with one kind of gold. coarser: other golds for the same documents, by name."""
+
+    name: str
+    documents: list[Segmented]
+    coarser: dict[str, list[Segmented]] = field(default_factory=dict)
+
+
+def marks(n: int, starts: Sequence[int]) -> str:
+    """Write a segmentation of n items as the metrics want it: one sign a gap between neighbours, 1 for a boundary."""
+    chosen = set(starts)
+    return "".join("1" if i in chosen else "0" for i in range(1, n))
+
+
+def window(n: int, gold: Sequence[int]) -> int:
+    """Half the gold's mean segment, as Beeferman, Berger and Lafferty (1999) set it, at least 2 and inside the document."""
+    return min(max(2, round(n / (2 * (len(gold) + 1)))), n - 1)
+
+
+def score(document: Prepared, starts: Sequence[int]) -> Score:
+    n = len(document.chunks)
+    k = window(n, document.gold)
+    gold, found = marks(n, document.gold), marks(n, starts)
+    return Score(pk(gold, found, k), windowdiff(gold, found, k), n / (len(starts) + 1))
+
+
+def data_sets(folder: Path) -> list[DataSet]:
+    manuals = DataSet("manuals, every entry of the outline", load_manuals(folder))
+    manuals.coarser["manuals, outline to its second depth"] = load_manuals(folder, deepest=2)
+    sets = [
+        DataSet("meetings", load_meetings(folder)),
+        manuals,
+        DataSet("pieces of stories and contracts", load_concatenations(folder)),
+    ]
+    return [one for one in sets if one.documents]
+
+
+async def prepare(document: Segmented, embedder: Embedder, settings: Settings) -> Prepared | None:
+    """Cut and embed a document; None where it is too short to have a boundary."""
+    chunks = cut(document.text, [0], size=settings.chunk_size, overlap=settings.chunk_overlap, method=settings.cut)
+    if len(chunks) < 4:
+        return None
+    vectors = await embedder.embed([chunk.content for chunk in chunks])
+    return Prepared(document.name, document.text, tuple(chunks), vectors, document.starts)
+
+
+async def detected(document: Prepared) -> list[int]:
+    """Give where the level-1 groups of `boundaries = "embedding"` start: no model is asked, so none is needed."""
+    overlaps = [chunk.overlap for chunk in document.chunks]
+    found = Detector().boundaries([chunk.content for chunk in document.chunks], document.vectors, overlaps)
+    return [one.at for one in found if one.boundary]
+
+
+async def grown(document: Prepared, grower: Grower) -> list[int]:
+    """Grow level 1 with a language model, as the program does, and give where its groups start."""
+    items = [
+        Tree(NodeType.CHUNK, c.content, 0, (), c.char_start, c.char_end, c.page_start, c.page_end, c.overlap)
+        for c in document.chunks
+    ]
+    starts, at = [], 0
+    async for node in grower.build_level(items):
+        starts.append(at)
+        at += max(1, len(node.children))
+    return starts[1:]
+
+
+def segmenters(
+    embedder: Embedder, language: LanguageModel, settings: Settings, methods: Sequence[Boundaries]
+) -> dict[str, Segmenter]:
+    """Give what is compared, by the name it has in the table: ours first."""
+    loop = asyncio.get_running_loop()
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        return asyncio.run_coroutine_threadsafe(embedder.embed(list(texts)), loop).result()
+
+    def threaded(function: Callable[[Prepared], list[int]]) -> Segmenter:
+        return lambda document: asyncio.to_thread(function, document)
+
+    ours: dict[str, Segmenter] = {
+        f"ours, `{m}`": detected
+        if m == "embedding"
+        else partial(grown, grower=Grower(language, embedder, settings.but(boundaries=m)))
+        for m in methods
+    }
+    others: Mapping[str, Callable[[Prepared], list[int]]] = {
+        "none": baselines.none,
+        "even": baselines.even,
+        "TextTiling (NLTK)": baselines.text_tiling,
+        "C99": baselines.c99,
+        "SemanticChunker (chonkie), same embedder": partial(baselines.chonkie_semantic, embed=embed),
+        "SemanticSplitter (LlamaIndex), same embedder": partial(baselines.llama_index_semantic, embed=embed),
+    }
+    return ours | {name: threaded(function) for name, function in others.items()}
+
+
+async def measure_set(documents: Sequence[Prepared], compared: Mapping[str, Segmenter]) -> dict[str, list[list[int]]]:
+    """Segment every document in every way; the lists are in the order of the documents. `random` has one list a seed."""
+    found = {name: [await segment(document) for document in documents] for name, segment in compared.items()}
+    for seed in baselines.RANDOM_SEEDS:
+        found[f"random {seed}"] = [baselines.random_cuts(document, seed) for document in documents]
+    return found
+
+
+def rows_of(documents: Sequence[Prepared], found: Mapping[str, Sequence[Sequence[int]]]) -> list[list[object]]:
+    """Average over documents, and `random` over its seeds; best Pk first."""
+    means: dict[str, list[Score]] = {}
+    for name, starts in found.items():
+        shown = "random" if name.startswith("random ") else name
+        means.setdefault(shown, []).extend(score(d, s) for d, s in zip(documents, starts, strict=True))
+    rows = [
+        [name, _mean(s.pk for s in all_), _mean(s.window_diff for s in all_), _mean(s.items for s in all_)]
+        for name, all_ in means.items()
+    ]
+    return sorted(rows, key=lambda row: row[1])
+
+
+def _mean(values: object) -> float:
+    return statistics.fmean(values)  # type: ignore[call-overload, no-any-return]
+
+
+def with_gold(documents: Sequence[Prepared], gold: Sequence[Segmented]) -> list[Prepared]:
+    by_name = {one.name: one.starts for one in gold}
+    return [Prepared(d.name, d.text, d.chunks, d.vectors, by_name[d.name]) for d in documents]
+
+
+def paragraph(name: str, documents: Sequence[Prepared], found: Mapping[str, Sequence[Sequence[int]]]) -> str:
+    """Write one data set's table, with a word where predicting nothing wins."""
+    rows = rows_of(documents, found)
+    chunks = sum(len(d.chunks) for d in documents)
+    segments = sum(len(d.gold) + 1 for d in documents)
+    words = [f"{len(documents)} documents, {chunks} chunks; a gold segment has {chunks / segments:.1f} chunks."]
+    best = {str(row[0]): float(str(row[1])) for row in rows}
+    ours = min((value for key, value in best.items() if key.startswith("ours")), default=1.0)
+    if best["none"] <= ours:
+        words.append("**Predicting nothing wins here.**")
+    better = [key for key, value in best.items() if value <= ours and not key.startswith(("ours", "none"))]
+    if better:
+        words.append(f"**Not below: {', '.join(better)}.**")
+    return f"### {name}\n\n{' '.join(words)}\n\n" + report.table(
+        ["segmenter", "Pk", "WindowDiff", "chunks a group"], rows
+    )
+
+
+def detector_cost(documents: Sequence[Prepared], *, most_chunks: int = 600) -> str:
+    """Compare the detector's CPU time with the local embedder's on the same chunks, both on one thread of this process."""
+    from tree_builder.models.local.vectors import embed
+
+    sample: list[Prepared] = []
+    for document in documents:
+        if sum(len(d.chunks) for d in sample) < most_chunks:
+            sample.append(document)
+    texts = [[chunk.content for chunk in d.chunks] for d in sample]
+    embed(texts[0][:2])  # loads the weights
+    began = time.process_time()
+    for some in texts:
+        embed(some)
+    embedding_s = time.process_time() - began
+    began = time.process_time()
+    for some, d in zip(texts, sample, strict=True):
+        Detector().boundaries(some, d.vectors, [chunk.overlap for chunk in d.chunks])
+    detecting_s = time.process_time() - began
+    n = sum(map(len, texts))
+    rows = [
+        ["embedder (use-multilingual-v3)", f"{1000 * embedding_s / n:.2f}", ""],
+        ["detector", f"{1000 * detecting_s / n:.2f}", f"{100 * detecting_s / embedding_s:.1f} %"],
+    ]
+    return f"### Cost of the detector\n\n{n} chunks, CPU time on one thread.\n\n" + report.table(
+        ["", "ms a chunk", "of the embedder's (wanted: at most 5 %)"], rows
+    )
+
+
+async def _measure(folder: Path, settings: Settings, methods: Sequence[Boundaries]) -> str:
+    parts: list[str] = []
+    async with open_models(settings, MemoryMemo(), MemoryVectors(), NullLedger()) as (embedder, language):
+        compared = segmenters(embedder, language, settings, methods)
+        for data in data_sets(folder):
+            print(f"boundaries: {data.name}", flush=True)
+            prepared = [await prepare(d, embedder, settings) for d in data.documents]
+            documents = [d for d in prepared if d is not None]
+            found = await measure_set(documents, compared)
+            parts.append(paragraph(data.name, documents, found))
+            for name, gold in data.coarser.items():
+                parts.append(paragraph(name, with_gold(documents, gold), found))
+            print(parts[-1], flush=True)
+            if settings.models == "local" and len(parts) == 1:
+                cost = detector_cost(documents)
+        if settings.models == "local" and parts:
+            parts.append(cost)
+    return "\n".join(parts)
+
+
+def measure(folder: Path, models: str) -> None:
+    """Measure and write the section `boundaries`, or `boundaries-openai`."""
+    settings = Settings.load({"models": models})
+    methods: list[Boundaries] = ["embedding"] if models == "local" else ["embedding", "each", "window"]
+    if models == "openai":
+        announce(settings, [d for one in data_sets(folder) for d in one.documents], methods)
+    body = asyncio.run(_measure(folder, settings, methods))
+    facts = report.settings_line(
+        models=f"{settings.embedding_model_name}" + ("" if models == "local" else f", {settings.summary_model_name}"),
+        cut=f"{settings.cut} {settings.chunk_size}/{settings.chunk_overlap}",
+        detector=f"version {DETECTOR_VERSION}, groups of 2 to {MOST_ITEMS}",
+        seeds=f"random {baselines.RANDOM_SEEDS.start} to {baselines.RANDOM_SEEDS.stop - 1}, pieces 6",
+    )
+    name = "boundaries" if models == "local" else "boundaries-openai"
+    report.write_section(name, f"## Boundaries, models = {models}\n\n{facts}\n{NOTES}\n{body}")
