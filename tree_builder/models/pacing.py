@@ -18,6 +18,7 @@ from tree_builder.protocols import Priority
 WINDOW_S = 60.0
 _SLOW_START = 4
 """Calls in flight, at least, after the service said that it had too many."""
+_LONGEST_DOUBLED_S = 30.0
 
 
 class Ticket:
@@ -134,6 +135,7 @@ class Limiter:
         self._asked = 0
         self._lanes: dict[str, Lane] = {}
         self._paused_until = 0.0
+        self._refused_in_a_row = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def lane(self, name: str) -> Lane:
@@ -171,22 +173,27 @@ class Limiter:
         # Models may share one limit, and nothing tells: the least announced one holds for all. Embedding takes few requests.
         limits = [self._own_limit, *(other.requests.limit for other in self._lanes.values())]
         self._requests.limit = min((limit for limit in limits if limit is not None), default=None)
-        if not lane.known:
-            lane.known = True
-            self._dispatch()
+        lane.known = True
 
     def succeeded(self) -> None:
         """Note a good answer: after a slow start more calls may be in flight."""
+        self._refused_in_a_row = 0
         if self._open < self.concurrency:
             self._open += 1
 
     def pause(self, seconds: float) -> None:
-        """Send nothing for a while: the service said that it had too many calls. Then start with fewer in flight."""
+        """Send nothing for a while: the service said that it had too many calls. Then start with fewer in flight.
+
+        When the first calls after a pause are refused too, the next pause is twice as long, and ends with one call.
+        """
         now = _now()
         if now >= self._paused_until:  # calls which were in flight together cut the flow once
             self.pauses += 1
-            self._open = max(min(_SLOW_START, self.concurrency), min(self._open, self.in_flight) // 2)
-        self._paused_until = max(self._paused_until, now + seconds)
+            self._refused_in_a_row += 1
+            least = 1 if self._refused_in_a_row > 1 else min(_SLOW_START, self.concurrency)
+            self._open = max(least, min(self._open, self.in_flight) // 2)
+        doubled_s = min(_LONGEST_DOUBLED_S, seconds * 2 ** min(10, self._refused_in_a_row - 1))
+        self._paused_until = max(self._paused_until, now + max(seconds, doubled_s))
 
     async def _turn(self, lane: Lane, tokens: int, ticket: Ticket) -> None:
         ticket.lane, ticket.tokens = lane, tokens

@@ -11,12 +11,18 @@ _INVISIBLE = re.compile(
 _SPACED = re.compile(r"(?<!\w)(?:\w[ \t]){4,}\w(?!\w)")
 _NEGATED = r"(?:ignore|disregard|forget|override|bypass|ignoriere?n?|vergiss|missachte|ignore[zr]|oublie[zr]?|ignora|olvida|игнорируй(?:те)?|забудь(?:те)?|无视|忽略)"
 _ORDERS = r"(?:instructions?|prompts?|rules?|guidelines|directions|anweisungen|regeln|vorgaben|consignes|instrucciones|reglas|istruzioni|инструкции|указания|指令|指示)"
+_BEFORE = r"(?:all|any|previous|prior|above|earlier|preceding|your|alle[ns]?|vorherigen|bisherigen|toutes?|précédentes|anteriores|precedenti|todas|все|предыдущие)"
 _SPEAKER = r"(?:assistant|ai|a\.i\.|language model|llm|chatbot|summari[sz]er|model|gpt|ki|sprachmodell|assistent|modèle de langage|modelo de lenguaje)"
 
 _SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "asks to ignore instructions",
-        re.compile(rf"{_NEGATED}\W+(?:[\w'’]+\W+){{0,6}}?{_ORDERS}|{_NEGATED}.{{0,8}}{_ORDERS}", re.IGNORECASE),
+        re.compile(
+            rf"(?<!not )(?<!n't )(?<!never )\b{_NEGATED}\W+(?:[\w'’]+\W+){{0,4}}?{_BEFORE}\W+(?:[\w'’]+\W+){{0,3}}?{_ORDERS}|"
+            rf"(?<!not )(?<!never )\b{_NEGATED}\W+(?:[\w'’]+\W+){{0,3}}?{_ORDERS}\W+(?:above|before|given|you were|from the (?:user|system))|"
+            r"(?:无视|忽略).{0,8}(?:指令|指示)",
+            re.IGNORECASE,
+        ),
     ),
     (
         "asks for the answer YES or NO",

@@ -76,11 +76,18 @@ def _values(text: str) -> set[float]:
     for found in _NUMBER.finditer(text):
         readings = {value for value, _ in _readings(found.group())}
         values |= readings
-        values |= {float(part) for part in re.split(r"\D", found.group()) if part}
+        values |= _parts(found.group())
         if times := _magnitude_after(text, found.end()):
             values |= {value * times for value in readings}
     values |= _spelled_values(text)
     return values
+
+
+def _parts(number: str) -> set[float]:
+    """Give the parts of a date or version, as 30.11.2021; none of a decimal or of a number in groups of three digits."""
+    parts = re.findall(r"\d+", number)
+    grouped = len(parts[0]) <= 3 and all(len(part) == 3 for part in parts[1:])
+    return {float(part) for part in parts} if len(parts) > 2 and not grouped else set()
 
 
 @lru_cache(maxsize=4096)
@@ -184,6 +191,35 @@ _PARTICLES = frozenset(
         "für",
     ]
 )
+_GERMAN = frozenset(
+    [
+        "der",
+        "die",
+        "das",
+        "und",
+        "den",
+        "dem",
+        "des",
+        "ist",
+        "sind",
+        "ein",
+        "eine",
+        "einen",
+        "einer",
+        "mit",
+        "für",
+        "wurde",
+        "werden",
+        "auf",
+        "nicht",
+        "im",
+        "zu",
+        "sich",
+    ]
+)
+_ENGLISH = frozenset(
+    ["the", "of", "and", "to", "is", "are", "was", "were", "an", "by", "with", "for", "that", "this", "its", "which"]
+)
 _FREE = frozenset(
     [
         "january",
@@ -282,7 +318,7 @@ def _names_without_support(summary: str, source: str) -> tuple[str, ...]:
     for words in names:
         missing = [word for word in words if not _occurs(word, folded, initials)]
         if missing:
-            out.append(f"name:{' '.join(words)}")
+            out.append(f"name:{' '.join(missing)}")
     return tuple(dict.fromkeys(out))
 
 
@@ -292,8 +328,7 @@ def _names(text: str) -> list[list[str]]:
     starts = [
         at == 0 or bool(_SENTENCE_END.search(text[max(0, t.start() - 6) : t.start()])) for at, t in enumerate(tokens)
     ]
-    inner = [t.group() for t, start in zip(tokens, starts, strict=True) if not start and t.group()[:1].isalpha()]
-    nouns_too = len(inner) >= 8 and sum(w[:1].isupper() for w in inner) > 0.25 * len(inner)
+    nouns_too = _capitalizes_nouns(text)
     names: list[list[str]] = []
     run: list[str] = []
     previous_end = 0
@@ -311,6 +346,12 @@ def _names(text: str) -> list[list[str]]:
             run = [word] if start and _odd(word) else []
     names.append(run)
     return [words for found in names if (words := _significant(found, nouns_too=nouns_too))]
+
+
+def _capitalizes_nouns(text: str) -> bool:
+    """Say whether a text is German, by its commonest words: there every noun has a capital."""
+    words = text.split()
+    return sum(w in _GERMAN for w in words) > 2 * sum(w in _ENGLISH for w in words)
 
 
 def _significant(run: list[str], *, nouns_too: bool) -> list[str]:
@@ -348,8 +389,9 @@ def _initials(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """Lower case, without accents."""
-    if text.isascii():
-        return text.casefold()
-    decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
+    """Lower case, without accents, and umlauts alike in both ways of writing them."""
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFKD", text)
+        text = "".join(c for c in decomposed if not unicodedata.combining(c))
+    text = text.casefold()
+    return text.replace("ae", "a").replace("oe", "o").replace("ue", "u")

@@ -261,6 +261,13 @@ def read_embeddings(content: bytes, n: int) -> tuple[Matrix, int | None]:
     Raises:
         ValueError: broken JSON, a count other than n, indexes other than 0 to n-1, or vectors of different length.
     """
+    try:
+        return _read(content, n)
+    except (TypeError, KeyError, IndexError, AttributeError) as error:
+        raise ValueError(f"an answer of another form: {error}") from error
+
+
+def _read(content: bytes, n: int) -> tuple[Matrix, int | None]:
     arrays: list[bytes] = []
 
     def taken(found: re.Match[bytes]) -> bytes:
