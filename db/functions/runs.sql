@@ -104,4 +104,5 @@ begin
 end
 $$;
 comment on function tree_builder.changes(bigint, bigint, text) is
-'Which documents and directories differ between two kept runs of one corpus: added, removed, changed (something at or below it) or moved, with both summaries.';
+'Which documents and directories differ between two kept runs of one corpus: added, removed, changed (something at or '
+'below it) or moved, with both summaries.';

@@ -174,7 +174,7 @@ set jit = off
 as $$
 declare
     few constant integer := 4000;
-    most constant integer := 6000;
+    most constant integer := 4000;
     plan record;
     sample uuid [];
     source text;
@@ -200,7 +200,8 @@ begin
 end
 $$;
 comment on function tree_builder.text_hits(text, integer, tree_builder.search_scope, uuid []) is
-'The nodes whose words fit a query best; and the scores of some other texts, without node or place. Of texts with common words only, no more than some thousand are looked at.';
+'The nodes whose words fit a query best; and the scores of some other texts, without node or place. Of texts with '
+'common words only, no more than some thousand are looked at.';
 
 create or replace function tree_builder.text_statement(source text, n_terms integer)
 returns text
@@ -209,29 +210,27 @@ set search_path = pg_catalog
 as $$
     -- ts_rank of one word which occurs once is 0.0608; a text of twice the usual number of words counts a quarter less.
     select format($statement$
-        with found as materialized (
-            (select t.text_id, t.words || ''::tsvector as words from tree_builder.texts as t where %1$s limit $3)
+        with ranked as materialized (
+            (select t.text_id, length(t.words) as n_words, %2$s from tree_builder.texts as t where %1$s limit $3)
             union all
-            (select t.text_id, t.words || ''::tsvector from tree_builder.texts as t
+            (select t.text_id, length(t.words), %2$s from tree_builder.texts as t
             where t.text_id = any($9) and (%1$s) is not true)
-        ), ranked as materialized (
-            select f.text_id, length(f.words) as n_words, array[%2$s] as ranks from found as f
         ), overall as materialized (
             select avg(r.n_words) as n_words, array[%3$s] as counts,
                 greatest(count(*), (select c.reltuples from pg_class as c where c.oid = 'tree_builder.texts'::regclass)) as n
             from ranked as r
+        ), weighed as materialized ( -- else the weights would be reckoned anew for every text
+            select o.n_words, array(
+                select ln(1 + (greatest(o.n - u.n, 0) + 0.5) / (u.n + 0.5))
+                from (
+                    select x.place, greatest(x.counted, coalesce(x.estimated, 0)) as n
+                    from unnest(o.counts, $8) with ordinality as x (counted, estimated, place)
+                ) as u order by u.place
+            ) as weights
+            from overall as o
         ), scored as materialized (
-            select r.text_id, (%4$s) / 0.0608 / (0.7 + 0.3 * r.n_words / o.n_words) as score
-            from ranked as r cross join (
-                select o.n_words, array(
-                    select ln(1 + (greatest(o.n - u.n, 0) + 0.5) / (u.n + 0.5))
-                    from (
-                        select x.place, greatest(x.counted, coalesce(x.estimated, 0)) as n
-                        from unnest(o.counts, $8) with ordinality as x (counted, estimated, place)
-                    ) as u order by u.place
-                ) as weights
-                from overall as o
-            ) as o
+            select r.text_id, (%4$s) / 0.0608 / (0.7 + 0.3 * r.n_words / w.n_words) as score
+            from ranked as r cross join weighed as w
         ), best as (
             select s.text_id, s.score from scored as s where s.score > 0 order by s.score desc, s.text_id
         )
@@ -248,9 +247,9 @@ as $$
         select null, s.text_id, s.score, null from scored as s where s.text_id = any($9)
     $statement$,
         $1,
-        (select string_agg(format('ts_rank(f.words, ($4)[%s])', i), ', ') from generate_series(1, n_terms) as i),
-        (select string_agg(format('count(*) filter (where r.ranks[%s] > 0)', i), ', ') from generate_series(1, n_terms) as i),
-        (select string_agg(format('r.ranks[%1$s] * o.weights[%1$s]', i), ' + ') from generate_series(1, n_terms) as i),
+        (select string_agg(format('ts_rank(t.words, ($4)[%1$s]) as rank_%1$s', i), ', ') from generate_series(1, n_terms) as i),
+        (select string_agg(format('count(*) filter (where r.rank_%s > 0)', i), ', ') from generate_series(1, n_terms) as i),
+        (select string_agg(format('r.rank_%1$s * w.weights[%1$s]', i), ' + ') from generate_series(1, n_terms) as i),
         tree_builder.nodes_of_text('b.text_id')
     )
 $$;

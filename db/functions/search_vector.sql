@@ -63,7 +63,8 @@ begin
 end
 $$;
 comment on function tree_builder.vector_model(integer, text, text) is
-'The embedding model which a query vector can be compared with; an error when none fits, or more than one. Vectors of different models are never compared.';
+'The embedding model which a query vector can be compared with; an error when none fits, or more than one. Vectors of '
+'different models are never compared.';
 
 create or replace function tree_builder.vector_hits(
     query vector, want integer, scope tree_builder.search_scope, dimensions integer

@@ -123,4 +123,5 @@ as $$
     inner join tree_builder.directory_summaries as s on p.corpus = s.corpus and p.path = s.dir_path
 $$;
 comment on function tree_builder.summary(text, text) is
-'The summary of a document (a/b.pdf), a directory (a or a/) or the whole corpus (.), with what lies below; no row for a path which is not in the tree.';
+'The summary of a document (a/b.pdf), a directory (a or a/) or the whole corpus (.), with what lies below; no row for a '
+'path which is not in the tree.';

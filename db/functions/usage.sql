@@ -114,7 +114,8 @@ as $$
     ('tree_builder.memo'::regclass, null),
     ('tree_builder.memo_uses'::regclass, null)
 $$;
-comment on function tree_builder.row_policies() is 'Which rows of which table a reader sees under row security; a null lets nobody but the owner see any.';
+comment on function tree_builder.row_policies() is
+'Which rows of which table a reader sees under row security; a null lets nobody but the owner see any.';
 
 create or replace function tree_builder.enable_row_security()
 returns void
