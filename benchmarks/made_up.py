@@ -18,23 +18,31 @@ def _words(rng: random.Random, n: int) -> list[str]:
     return ["".join(rng.choices(_SYLLABLES, k=rng.randint(2, 4))) for _ in range(n)]
 
 
+Topic = tuple[str, list[str]]
+"""A name and words of its own."""
+
+
+def _topic(rng: random.Random) -> Topic:
+    return f"topic-{_words(rng, 1)[0]}", _words(rng, 45)
+
+
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    topic: tuple[str, list[str]]
+    topic: Topic | None
     children: list[_Subject]
 
 
 class _Author:
-    def __init__(self, seed: int) -> None:
+    """Writes about the subjects of one shelf, as others do whose documents lie in the same directory."""
+
+    def __init__(self, seed: int, shelf: int) -> None:
         self._rng = random.Random(seed)
         self._common = _words(random.Random(0), 150)
-        self._topics = 0
+        shelf_rng = random.Random(1000 + shelf)
+        self._subjects = [_topic(shelf_rng) for _ in range(12)]
+        self._rng.shuffle(self._subjects)
 
-    def topic(self) -> tuple[str, list[str]]:
-        self._topics += 1
-        return f"topic-{''.join(_words(self._rng, 1))}{self._topics}", _words(self._rng, 45)
-
-    def passage(self, topic: tuple[str, list[str]], *, chars: int = 950) -> str:
+    def passage(self, topic: Topic, *, chars: int = 950) -> str:
         name, own = topic
         sentences: list[str] = []
         length = 0
@@ -56,14 +64,15 @@ class _Author:
 
     def _subject(self, depth: int) -> _Subject:
         children = [self._subject(depth - 1) for _ in range(2 if depth == 1 else 3)] if depth else []
-        return _Subject(self.topic(), children)
+        return _Subject(self._subjects.pop() if not depth else None, children)
 
     def _visit(self, subject: _Subject, out: list[str]) -> None:
         """Write about a subject: some passages, or its parts, which come up in turns."""
         rng = self._rng
-        if not subject.children:
+        if subject.topic is not None:
             for _ in range(rng.randint(4, 12)):
-                out.append(self.passage(self.topic() if rng.random() < 0.02 else subject.topic))
+                digress = rng.random() < 0.02
+                out.append(self.passage(rng.choice(self._subjects) if digress else subject.topic))
             return
         at = rng.randrange(len(subject.children))
         for _ in range(rng.randint(4, 8)):
@@ -71,10 +80,10 @@ class _Author:
             self._visit(subject.children[at], out)
 
 
-def document(n: int, *, seed: int, doc_path: str = "made-up.txt") -> list[Tree]:
-    """Write a document of n passages; the same seed gives the same one."""
+def document(n: int, *, seed: int, shelf: int = 0, doc_path: str = "made-up.txt") -> list[Tree]:
+    """Write a document of n passages; the same seed gives the same one. shelf: documents of one shelf share their subjects."""
     out, at = [], 0
-    for content in _Author(seed).document(n):
+    for content in _Author(seed, shelf).document(n):
         out.append(
             Tree(
                 NodeType.CHUNK,

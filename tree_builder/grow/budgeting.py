@@ -15,11 +15,12 @@ MANY_SHARE = 0.02
 """Extra calls allowed, as a share of all, where documents grow side by side and slots are seldom idle."""
 PRIOR_CHAINS, PRIOR_WASTE = 4, 3.0
 """What a chain is taken to waste before chains have shown it: a wrong start costs a probe and the questions up to a boundary."""
-CAUTION = 0.85
-"""The part of what may be wasted which is planned for, as chains may waste more than those before."""
-ABOVE_SHARE = 0.3
-"""Of what may be wasted, the part for the levels above while a document's lowest level is still growing."""
-LEAST_SPACING, LEAST_SPACING_ABOVE = 5, 4
+CAUTION, CAUTION_MANY = 0.85, 0.7
+"""The part of what may be wasted which is planned for documents, as chains may waste more than those before; less where
+directories follow."""
+ABOVE_SHARE = 0.35
+"""Of what may be wasted, the part kept for the levels above and for directories, for which everything waits in the end."""
+LEAST_SPACING, LEAST_SPACING_MANY, LEAST_SPACING_ABOVE = 5, 12, 4
 """Items between two chains, at least, while a level's items are still coming; later its places are few and every one is worth a
 guess, as the tree waits for little else."""
 
@@ -100,6 +101,7 @@ class Budgeting:
         self.growths.remove(growth)
         self._used += growth.account.used
         self._stale = True
+        self.desk.let_in()
 
     def news(self) -> None:
         self._stale = True
@@ -116,28 +118,31 @@ class Budgeting:
         own = 2 * self.share * max(0, account.items - 1)
         return own if is_document else max(own, self.allowed - self.wasted)
 
-    def affords(self, *, above: bool) -> bool:
-        """Say whether one more chain may be started."""
-        purses, allowed = self.purses, CAUTION * self.allowed
+    def affords(self, *, above: bool, is_document: bool) -> bool:
+        """Say whether one more chain may be started; the last part is kept for directories, which come last."""
+        purses, allowed = self.purses, self.allowed
+        if is_document:
+            allowed *= CAUTION_MANY if self._many else CAUTION
         purse = purses.above if above else purses.base
         if purses.base.planned + purses.above.planned + purse.waste_a_chain > allowed:
             return False
+        if not above:
+            return purse.planned + purse.waste_a_chain <= (1 - ABOVE_SHARE) * allowed
         growing = any(g.is_document and not g.is_settled for g in self.growths)
-        return not (above and growing) or purse.planned + purse.waste_a_chain <= ABOVE_SHARE * allowed
+        return not growing or purse.planned + purse.waste_a_chain <= ABOVE_SHARE * allowed
 
     def spacing(self, account: Account) -> int:
         """Give the number of chunks between two chains at which the budget lasts."""
         if self._many:
-            spacing = sum(g.account.remaining for g in self.growths) / self.desk.slots
-        else:
-            share = (1 - ABOVE_SHARE) * CAUTION * self._share
-            spacing = self.purses.base.waste_a_chain / max(share * account.rate, 1e-9)
-        return max(LEAST_SPACING, int(spacing))
+            left = sum(g.account.remaining for g in self.growths)
+            return max(LEAST_SPACING_MANY, int(left / self.desk.slots))
+        share = (1 - ABOVE_SHARE) * CAUTION * self._share
+        return max(LEAST_SPACING, int(self.purses.base.waste_a_chain / max(share * account.rate, 1e-9)))
 
     def spacing_above(self, ahead: int, *, complete: bool) -> int:
         """Give the number of items between two chains where `ahead` items wait, all of the level when complete."""
         fair = ahead // max(1, self.desk.idle)
-        return max(1 if complete else LEAST_SPACING_ABOVE, fair)
+        return max((1 if ahead <= 8 else 2) if complete else LEAST_SPACING_ABOVE, fair)
 
     def offer(self) -> None:
         """Let those use idle slots who have most left to do."""

@@ -62,6 +62,7 @@ class Speculation:
     def add(self, level: Level) -> None:
         self._levels.append(level)
         self._chains.append([])
+        asyncio.get_running_loop().call_soon(self.news)
 
     def news(self) -> None:
         """Look at what is resolved, and whether more chains can start."""
@@ -92,7 +93,7 @@ class Speculation:
     def _start_one(self) -> bool:
         for level in reversed(self._levels):
             above = level.number > 0 or not self.is_document
-            if not self._budgeting.affords(above=above):
+            if not self._budgeting.affords(above=above, is_document=self.is_document):
                 continue
             places, spacing = self._places(level)
             if not self._has_calls_for(max(2.0, spacing * self.account.rate)):
@@ -108,7 +109,7 @@ class Speculation:
     def _places(self, level: Level) -> tuple[Sequence[int], int]:
         """Give where groups of a level may begin, ascending, and how many of these places lie between two chains."""
         if level.number == 0:
-            places: Sequence[int] = range(self._feed.seen - 1)
+            places: Sequence[int] = range(self._feed.seen)
             if self.is_document:
                 return places, self._budgeting.spacing(self.account)
             complete = self._feed.closed
@@ -132,7 +133,7 @@ class Speculation:
             first = bisect_right(places, reached)
             last = len(places) if ends is None else bisect_left(places, ends)
             room = last - first
-            if room >= (spacing + 2 if ends is None else 2 * spacing):
+            if room > spacing if ends is None else room >= 2 * spacing:
                 between = places[first + spacing // 2 : min(last, first + spacing * 3 // 2 + 1)]
                 free = [p for p in between if not level.has(p) and (level.number or self._feed.known(p) is not None)]
                 if free:
