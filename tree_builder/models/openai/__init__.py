@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tree_builder.model import Usage
 from tree_builder.models.cached import CachedEmbedder
@@ -14,6 +12,7 @@ from tree_builder.models.language import PromptedModel
 from tree_builder.models.openai.connection import Account, Connection
 from tree_builder.models.openai.embedder import OpenAIEmbedder
 from tree_builder.models.openai.language import OpenAITransport
+from tree_builder.models.openai.tokens import tokenizer
 from tree_builder.models.pacing import Limiter
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ async def open_service(
         OpenAITransport(connection, name),
         memo,
         ledger,
-        count_tokens=lambda text: len(_tokenizer().encode_ordinary(text)),
+        count_tokens=lambda text: tokenizer().count(text),
         summary_chars=settings.summary_chars,
         verify=settings.verify,
         prompt_size=settings.prompt_tokens or (KNOWN_PROMPT_TOKENS if name.startswith("gpt-") else OTHER_PROMPT_TOKENS),
@@ -100,34 +99,12 @@ def _connect(settings: Settings, ledger: Ledger, environ: Mapping[str, str] | No
 
 
 def _embedder(settings: Settings, model: str, connection: Connection) -> OpenAIEmbedder:
-    def encode(text: str) -> list[int]:
-        found: list[int] = _tokenizer().encode_ordinary(text)
-        return found
-
-    def decode(tokens: list[int]) -> str:
-        return str(_tokenizer().decode(tokens))
-
     return OpenAIEmbedder(
         connection,
         model,
-        encode=encode,
-        decode=decode,
         dimensions=settings.embedding_dimensions,
         prices=settings.prices,
     )
-
-
-@lru_cache(maxsize=1)
-def _tokenizer() -> Any:
-    """Load the table of tokens when first needed: that takes a second of CPU and 100 MB.
-
-    It is the embedding models' own; for language models it is near enough to fill prompts by.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # it reads its files by a way which Python 3.11 deprecated
-        import bpe_openai
-
-    return bpe_openai.get_encoding("cl100k_base")
 
 
 __all__ = ["Account", "Connection", "OpenAIEmbedder", "OpenAITransport", "open_embedder", "open_service"]

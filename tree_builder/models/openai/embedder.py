@@ -18,6 +18,7 @@ from tree_builder.errors import BadModelOutput, ProviderRejected
 from tree_builder.model import Usage
 from tree_builder.models.ledger import priced
 from tree_builder.models.openai.connection import Call, Connection, Refused
+from tree_builder.models.openai.tokens import beginning, tokenizer
 from tree_builder.models.pacing import Ticket
 from tree_builder.protocols import Priority
 from tree_builder.settings import Price
@@ -56,15 +57,11 @@ class OpenAIEmbedder:
         connection: Connection,
         name: str,
         *,
-        encode: Callable[[str], Sequence[int]],
-        decode: Callable[[list[int]], str],
         dimensions: int | None = None,
         prices: Mapping[str, Price] | None = None,
     ) -> None:
         self.name = name
         self._connection = connection
-        self._encode = encode
-        self._decode = decode
         self._asked_dimensions = dimensions
         self._dimensions = dimensions or DIMENSIONS.get(name, 0)
         self._prices: Mapping[str, Price] = prices or {}
@@ -120,11 +117,11 @@ class OpenAIEmbedder:
 
     def _fitted(self, text: str) -> tuple[str, int]:
         text = text or " "  # the service refuses an empty text
-        tokens = self._encode(text)
-        if len(tokens) <= MAX_TEXT_TOKENS:
-            return text, len(tokens)
+        tokens = tokenizer().count(text)
+        if tokens <= MAX_TEXT_TOKENS:
+            return text, tokens
         self._connection.ledger.count("shortened_for_embedding")
-        return self._decode(list(tokens[:MAX_TEXT_TOKENS])).rstrip("\ufffd"), MAX_TEXT_TOKENS
+        return beginning(text, MAX_TEXT_TOKENS), MAX_TEXT_TOKENS
 
     def _gather(self) -> None:
         """Send full requests at once; less than that as soon as everybody who can ask now has asked, and none is in flight."""
