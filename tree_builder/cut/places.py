@@ -92,17 +92,18 @@ def _places(text: str) -> tuple[list[int], list[int]]:
     places: list[int] = []
     ranks: list[int] = []
     after_heading = False
+    units = memoryview(text.encode("utf-32-le", errors="surrogatepass"))
     for match in _END.finditer(text):
         at, end = match.span()
         if text[at] == "\n":
             blank = text.find("\n", at + 1, end) >= 0
             rank, after_heading = _line_rank(text, at, end, blank, after_heading)
         else:
-            if text[at] == "." and _is_abbreviation(text, at):
+            if text[at] == "." and not text[at - 5 : at].isalpha() and _is_abbreviation(text, at):
                 continue
             rank = _SENTENCE
         places.append(end)
-        ranks.append(rank | crc32(text[max(0, end - _CONTEXT) : end + _CONTEXT].encode(errors="replace")))
+        ranks.append(rank | crc32(units[max(0, 4 * (end - _CONTEXT)) : 4 * (end + _CONTEXT)]))
     return places, ranks
 
 

@@ -38,6 +38,10 @@ def address(handle: Any) -> int:
     return ctypes.cast(handle, _HANDLE).value or 0
 
 
+load_page = _call("FPDF_LoadPage", _HANDLE, _HANDLE, _INT)
+close_page = _call("FPDF_ClosePage", None, _HANDLE)
+page_width = _call("FPDF_GetPageWidthF", ctypes.c_float, _HANDLE)
+page_height = _call("FPDF_GetPageHeightF", ctypes.c_float, _HANDLE)
 load_text = _call("FPDFText_LoadPage", _HANDLE, _HANDLE)
 close_text = _call("FPDFText_ClosePage", None, _HANDLE)
 count_chars = _call("FPDFText_CountChars", _INT, _HANDLE)
@@ -52,5 +56,10 @@ get_object = _call("FPDFPage_GetObject", _HANDLE, _HANDLE, _INT)
 object_type = _call("FPDFPageObj_GetType", _INT, _HANDLE)
 object_bounds = _call("FPDFPageObj_GetBounds", _INT, _HANDLE, *(_HANDLE,) * 4)
 count_segments = _call("FPDFPath_CountSegments", _INT, _HANDLE)
+first_bookmark = _call("FPDFBookmark_GetFirstChild", _HANDLE, _HANDLE, _HANDLE)
+next_bookmark = _call("FPDFBookmark_GetNextSibling", _HANDLE, _HANDLE, _HANDLE)
+bookmark_title = _call("FPDFBookmark_GetTitle", ctypes.c_ulong, _HANDLE, _HANDLE, ctypes.c_ulong)
+bookmark_target = _call("FPDFBookmark_GetDest", _HANDLE, _HANDLE, _HANDLE)
+target_page = _call("FPDFDest_GetDestPageIndex", _INT, _HANDLE, _HANDLE)
 
 OBJECT_PATH, OBJECT_IMAGE = 2, 3

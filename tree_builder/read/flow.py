@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from tree_builder.read.lines import Line, Page
@@ -16,13 +17,15 @@ _ITEM = re.compile(
 _ENDS = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)\]]*\d{0,3}$")
 _BULLETS = frozenset("\u2022\u25e6\u25aa\u2023\u2219\u25cb\u25cf\u25a0\u25a1\u27a2\u2713")
 
+_WIDE = 0.85  # of the height a character; text which is wider has gaps in it
+_SAMPLE = 40  # pages which tell the usual distance between lines
 SPACE, LINE, PARAGRAPH = " ", "\n", "\n\n"
 
 
 def flow(pages: Sequence[Page]) -> tuple[str, list[int]]:
     """Join pages to one text; give with it the offset at which each page starts."""
     known = _known_hyphens(pages)
-    usual = _pitch(line for page in pages for line in page.lines)
+    usual = _pitch([line for page in pages[:_SAMPLE] for line in page.lines])
     parts: list[str] = []
     starts: list[int] = []
     at, before, edge = 0, None, 0.0
@@ -51,14 +54,11 @@ def _known_hyphens(pages: Sequence[Page]) -> frozenset[tuple[str, str]]:
     return hyphenated_words("\n".join(line.text for page in pages for line in page.lines))
 
 
-def _pitch(lines: Iterable[Line]) -> float:
+def _pitch(lines: Sequence[Line]) -> float:
     """Give the distance between baselines which is met most; 12 points where there is none."""
-    gaps: Counter[int] = Counter()
-    for above, below in pairwise(lines):
-        gap = above.y_end - below.y
-        if 4 < gap < 4 * max(below.size, 4):
-            gaps[round(2 * gap)] += 1
-    return max(gaps, key=lambda gap: (gaps[gap] + gaps.get(gap + 1, 0) * 0.5, -gap)) / 2 if gaps else 12.0
+    gaps = Counter([round(2 * (above.y_end - below.y)) for above, below in pairwise(lines)])
+    likely = [(count + gaps.get(gap + 1, 0) * 0.5, -gap) for gap, count in gaps.items() if 8 < gap < 120]
+    return -max(likely)[1] / 2 if likely else 12.0
 
 
 def _page_text(lines: Sequence[Line], usual: float) -> tuple[str, float]:
@@ -66,16 +66,30 @@ def _page_text(lines: Sequence[Line], usual: float) -> tuple[str, float]:
     if not lines:
         return "", 0.0
     pitch = _pitch(lines) if len(lines) >= 12 else usual
+    tight = 1.1 * pitch + 0.3
     edges = _edges(lines, pitch)
-    parts = [lines[0].text]
-    for index in range(1, len(lines)):
-        before, line = lines[index - 1], lines[index]
-        joint = _joint(before, line, edges[index - 1], pitch)
+    before = lines[0]
+    parts = [before.text]
+    for line, edge in zip(lines[1:], edges, strict=False):
+        text, x0, x1, y, size = line[:5]
+        plain = (  # most lines by far: they go on with a full line above
+            text[0].islower()
+            and 0.45 * size < before.y_end - y < tight
+            and edge - before.x1 <= size
+            and abs(size - before.size) < 0.1 * size
+            and before.text[-1] != HYPHEN
+            and text[1:2] not in {")", "."}
+            and x1 - x0 < _WIDE * size * len(text)
+            and abs(x0 - before.x0) < 60
+            and not (line.jump or line.row or before.row or before.text[-1].isdigit())
+        )
+        joint = SPACE if plain else _joint(before, line, edge, pitch)
         if joint == "":
             parts[-1] = parts[-1].rstrip("-" + HYPHEN)
             joint = HYPHEN
         parts.append(joint)
-        parts.append(line.text)
+        parts.append(text)
+        before = line
     return "".join(parts), edges[-1]
 
 
@@ -101,8 +115,9 @@ def _edges(lines: Sequence[Line], pitch: float) -> list[float]:
 
 
 def _edges_of_run(run: Sequence[Line], shared: Sequence[float]) -> list[float]:
-    furthest = max(line.x1 for line in run)
-    return [next((edge for edge in shared if edge >= line.x1 - 3), furthest) for line in run]
+    ends = [line.x1 for line in run]
+    among = [*shared, max(ends)]
+    return [among[min(bisect_left(shared, end - 3), len(shared))] for end in ends]
 
 
 def _joint(before: Line, line: Line, edge: float, pitch: float) -> str:
@@ -175,5 +190,5 @@ def _is_row(line: Line) -> bool:
     """Whether a line is one of a table of contents, or set with wide gaps."""
     text = line.text
     return (text[-1].isdigit() and (". . ." in text or "...." in text)) or (
-        len(text) > 3 and line.x1 - line.x0 > 0.85 * line.size * len(text)
+        len(text) > 3 and line.x1 - line.x0 > _WIDE * line.size * len(text)
     )

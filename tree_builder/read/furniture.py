@@ -7,8 +7,10 @@ pages; or it carries a number which counts with the pages. A line which merely l
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from tree_builder.read.lines import Line, Page
@@ -25,6 +27,8 @@ _NUMBER = re.compile(
 )
 _FIRST = re.compile(r"^(\d{1,4}|[ivxlc]{1,7})(?=\s)")
 _LAST = re.compile(r"(?<=\s)(?:[A-Z]-?)?(\d{1,4}|[ivxlc]{1,7})$")
+_NUMBERED = (_NUMBER, _FIRST, _LAST)
+_DIGITS = re.compile(r"\d+")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
@@ -54,18 +58,56 @@ def _letters(pages: Iterable[Sequence[Line]]) -> int:
 def _drop_all(pages: Sequence[Page]) -> None:
     if len(pages) >= 2:
         for top in (True, False):
-            for _ in range(_DEEPEST):
-                running = _running(
-                    [row for index, page in enumerate(pages) if (row := _edge_row(index, page, top))], len(pages)
-                )
-                if not running:
-                    break
-                for row in running:
-                    _drop(pages[row.page], row.lines)
+            _drop_at_edge(pages, top=top)
     _drop_counting_lines(pages)
+    if len(pages) < _FEWEST_PAGES:
+        _drop_own_numbers(pages)
+
+
+def _drop_at_edge(pages: Sequence[Page], *, top: bool) -> None:
+    """Drop the running rows at the top of the pages, or at their bottom, from the outside to the inside."""
+    orders = [_order(page.lines, top=top) for page in pages]
+    done = [0] * len(pages)  # lines of each order which run
+    for _ in range(_DEEPEST):
+        rows = [
+            row
+            for index, page in enumerate(pages)
+            if done[index] < len(orders[index]) and (row := _row(index, page.lines, orders[index][done[index] :]))
+        ]
+        running = _running(rows, len(pages))
+        if not running:
+            break
+        for row in running:
+            done[row.page] += len(row.lines)
+    for page, order, count in zip(pages, orders, done, strict=True):
+        if count:
+            _drop(page, order[:count])
+
+
+def _order(lines: Sequence[Line], *, top: bool) -> list[int]:
+    """Give the places of the lines nearest to the top, or to the bottom, nearest first."""
+    heights = [-line.y for line in lines] if top else [line.y_end for line in lines]
+    return sorted(range(len(lines)), key=heights.__getitem__)[: 4 * _DEEPEST]
+
+
+def _row(index: int, lines: Sequence[Line], order: Sequence[int]) -> _Row | None:
+    y = lines[order[0]].y
+    places = tuple(takewhile(lambda place: abs(lines[place].y - y) < 3, order))
+    text = lines[order[0]].text
+    if len(places) > 1:
+        text = " ".join(lines[place].text for place in sorted(places, key=lambda place: lines[place].x0))
+    if len(text) > _LONGEST:
+        return None
+    found = [_value(match) for pattern in _NUMBERED if (match := pattern.search(text))]
+    return _Row(index, y, places, _key(text), tuple(value for value in found if value))
+
+
+def _drop_own_numbers(pages: Sequence[Page]) -> None:
+    """Drop what is nothing but the page's own number, where too few pages can be compared."""
     for index, page in enumerate(pages):
         for top in (True, False):
-            row = _edge_row(index, page, top)
+            order = _order(page.lines, top=top)
+            row = _row(index, page.lines, order) if order else None
             if (
                 row
                 and len(row.lines) == 1
@@ -73,25 +115,12 @@ def _drop_all(pages: Sequence[Page]) -> None:
                 and index + 1 in row.numbers
                 and _stands_apart(page.lines, row.lines[0])
             ):
-                _drop(page, row.lines)  # nothing but the page's own number, though too few pages to compare
-
-
-def _edge_row(index: int, page: Page, top: bool) -> _Row | None:
-    lines = page.lines
-    if not lines:
-        return None
-    y = max(line.y for line in lines) if top else min(line.y_end for line in lines)
-    places = tuple(place for place, line in enumerate(lines) if abs(line.y - y) < 3)
-    text = " ".join(lines[place].text for place in sorted(places, key=lambda place: lines[place].x0))
-    if not places or len(text) > _LONGEST:
-        return None
-    found = [_value(match) for pattern in (_NUMBER, _FIRST, _LAST) if (match := pattern.search(text))]
-    return _Row(index, y, places, _key(text), tuple(value for value in found if value))
+                _drop(page, row.lines)
 
 
 def _key(text: str) -> str:
     bare = _LAST.sub("", _FIRST.sub("", _NUMBER.sub("", text)))
-    return re.sub(r"\d+", "#", bare).casefold().strip()
+    return _DIGITS.sub("#", bare).casefold().strip()
 
 
 def _value(match: re.Match[str]) -> int | None:
@@ -113,13 +142,13 @@ def _running(rows: Sequence[_Row], n_pages: int) -> list[_Row]:
     """
     repeated = _repeated(rows)
     counting = _counting(rows)
-    heights = Counter(round(row.y / _SAME_Y) for row in rows if row in repeated or row in counting)
+    heights = Counter(round(row.y / _SAME_Y) for row in rows if row.page in repeated or row.page in counting)
     enough = max(min(_FEWEST_PAGES, n_pages), n_pages * 0.3)
     return [
         row
         for row in rows
-        if (row in repeated and (repeated[row] >= n_pages / 2 or _near(heights, row.y) >= enough))
-        or (row in counting and _near(heights, row.y) >= min(enough, counting[row] + 1))
+        if (row.page in repeated and (repeated[row.page] >= n_pages / 2 or _near(heights, row.y) >= enough))
+        or (row.page in counting and _near(heights, row.y) >= min(enough, counting[row.page] + 1))
     ]
 
 
@@ -128,42 +157,45 @@ def _near(heights: Counter[int], y: float) -> int:
     return heights[band - 1] + heights[band] + heights[band + 1]
 
 
-def _repeated(rows: Sequence[_Row]) -> dict[_Row, int]:
-    """Give the rows whose text stands on at least 3 pages (or on both of 2) at the same height.
+def _repeated(rows: Sequence[_Row]) -> dict[int, int]:
+    """Give the pages whose row stands on at least 3 pages (or on both of 2) at the same height.
 
-    Each comes with the number of those pages, 0 where only its first characters do.
+    Each comes with the number of those pages, 0 where only the row's first characters are the same.
     """
     enough = min(_FEWEST_PAGES, len(rows))
-    found: dict[_Row, int] = {}
+    found: dict[int, int] = {}
     for length in (_PREFIX, None):  # headers often start with the chapter and go on with the section
         places: defaultdict[str, list[_Row]] = defaultdict(list)
         for row in rows:
             if len(row.key) >= (length or 1):
                 places[row.key[:length]].append(row)
-        for same in places.values():
+        for key, same in places.items():
+            ys = sorted(row.y for row in same)
+            last_everywhere = len(same) >= max(_FEWEST_PAGES, len(rows) / 2) and any(map(str.isalpha, key))
             for row in same:
-                count = sum(abs(row.y - other.y) < _SAME_Y for other in same[:200])
+                count = bisect_left(ys, row.y + _SAME_Y) - bisect_left(ys, row.y - _SAME_Y)
                 if count >= enough:
-                    found[row] = count if length is None else 0
-                elif (
-                    length is None and len(same) >= max(_FEWEST_PAGES, len(rows) / 2) and any(map(str.isalpha, row.key))
-                ):
-                    found[row] = len(same)  # the last line of most pages, wherever their text ends
+                    found[row.page] = count if length is None else 0
+                elif length is None and last_everywhere:
+                    found[row.page] = len(same)  # the last line of most pages, wherever their text ends
     return found
 
 
-def _counting(rows: Sequence[_Row]) -> dict[_Row, int]:
-    """Give the rows with a number which is that of the page plus a constant which at least 3 neighbouring pages share."""
+def _counting(rows: Sequence[_Row]) -> dict[int, int]:
+    """Give the pages whose row has a number which is the page's plus a constant which at least 3 neighbouring pages share."""
     shares: defaultdict[int, list[int]] = defaultdict(list)
     for row in rows:
         for number in row.numbers:
             shares[number - row.page].append(row.page)
-    good = {offset for offset, on in shares.items() if len(on) >= _FEWEST_PAGES and max(on) - min(on) <= 4 * len(on)}
-    return {
-        row: max(len(shares[number - row.page]) for number in row.numbers if number - row.page in good)
-        for row in rows
-        if any(number - row.page in good for number in row.numbers)
+    good = {
+        offset: len(on) for offset, on in shares.items() if len(on) >= _FEWEST_PAGES and on[-1] - on[0] <= 4 * len(on)
     }
+    found: dict[int, int] = {}
+    for row in rows:
+        counts = [good[number - row.page] for number in row.numbers if number - row.page in good]
+        if counts:
+            found[row.page] = max(counts)
+    return found
 
 
 def _drop(page: Page, places: Iterable[int]) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from array import array
+from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import repeat
+from operator import sub
+from typing import NamedTuple
 
 from tree_builder.read import calls
 from tree_builder.read.rules import find_grid
@@ -39,11 +43,10 @@ class Page:
     grid: tuple[float, ...] | None = None  # of `find_grid`
 
 
-def read_lines(page: Any) -> Page:
-    """Read the lines of a pypdfium2 page."""
-    width, height = page.get_size()
-    handle = calls.address(page.raw)
-    text_page = calls.load_text(handle)
+def read_lines(page: int) -> Page:
+    """Read the lines of a page. page: its address."""
+    width, height = calls.page_width(page), calls.page_height(page)
+    text_page = calls.load_text(page)
     try:
         count = calls.count_chars(text_page)
         if count <= 0:
@@ -54,38 +57,71 @@ def read_lines(page: Any) -> Page:
         lines = _lines(text_page, text, count)
     finally:
         calls.close_text(text_page)
-    if turned := calls.get_rotation(handle):
+    if turned := calls.get_rotation(page):
         return Page([_upright(line, turned, width, height) for line in lines], width, height)
-    return Page(lines, width, height, find_grid(handle))
+    return Page(lines, width, height, find_grid(page))
 
 
 def _lines(text_page: int, text: str, count: int) -> list[Line]:
-    lines = []
-    x, y, box = ctypes.c_double(), ctypes.c_double(), calls.Rect()
-    px, py, pbox = ctypes.byref(x), ctypes.byref(y), ctypes.byref(box)
+    pieces = text.split("\r\n")
+    bare = _cleaned(text, pieces)
+    firsts: list[int] = []
+    lasts: list[int] = []
     at = 0
-    same_index = len(text) == count  # otherwise some characters have no text, or two units of UTF-16
-    odd = needs_cleaning(text)
-    for piece in text.split("\r\n"):
-        bare = _tidy(piece) if odd or "  " in piece else piece.strip()
-        if bare:
-            first, last = at + len(piece) - len(piece.lstrip()), at + len(piece.rstrip()) - 1
-            if not same_index:
-                first, last = calls.char_index(text_page, first), calls.char_index(text_page, last)
-            calls.char_origin(text_page, first, px, py)
-            calls.char_box(text_page, first, pbox)
-            size = box.top - box.bottom
-            calls.char_box(text_page, last, pbox)
-            x0, y0 = x.value, y.value
-            if HYPHEN in bare:
-                calls.char_origin(text_page, last, px, py)
-            lines.append(Line(bare, x0, box.right, y0, size, y.value))
+    for piece, tidy in zip(pieces, bare, strict=True):
+        if tidy:
+            begin, end = at, at + len(piece) - 1
+            if piece != tidy:
+                begin += len(piece) - len(piece.lstrip())
+                end -= len(piece) - len(piece.rstrip())
+            firsts.append(begin)
+            lasts.append(end)
         at += len(piece) + 2
-    return lines
+    if len(text) != count:  # some characters have no text, or two units of UTF-16
+        firsts = list(map(calls.char_index, repeat(text_page), firsts))
+        lasts = list(map(calls.char_index, repeat(text_page), lasts))
+    return _placed(text_page, [tidy for tidy in bare if tidy], firsts, lasts)
 
 
-def _tidy(piece: str) -> str:
-    return " ".join(clean(piece).split())
+def _placed(text_page: int, texts: list[str], firsts: list[int], lasts: list[int]) -> list[Line]:
+    """Ask for the places of all lines in loops which run in C; one by one the asking takes longer than the answering."""
+    n = len(texts)
+    places, boxes = array("d", bytes(16 * n)), array("f", bytes(32 * n))
+    at_places, at_boxes = places.buffer_info()[0], boxes.buffer_info()[0]
+    page = repeat(text_page)
+    _run(
+        map(
+            calls.char_origin,
+            page,
+            firsts,
+            range(at_places, at_places + 16 * n, 16),
+            range(at_places + 8, at_places + 16 * n + 8, 16),
+        )
+    )
+    _run(map(calls.char_box, page, firsts, range(at_boxes, at_boxes + 32 * n, 32)))
+    _run(map(calls.char_box, page, lasts, range(at_boxes + 16, at_boxes + 32 * n + 16, 32)))
+    ends = places[1::2]
+    for index in [index for index, text in enumerate(texts) if HYPHEN in text]:
+        end = array("d", (0.0, 0.0))
+        address = end.buffer_info()[0]
+        calls.char_origin(text_page, lasts[index], address, address + 8)
+        ends[index] = end[1]
+    sizes = map(sub, boxes[1::8], boxes[3::8])  # left, top, right, bottom of the first character and of the last
+    return list(map(Line, texts, places[0::2], boxes[6::8], places[1::2], sizes, ends))
+
+
+_run = deque[int](maxlen=0).extend  # the quickest way to use up an iterator
+
+
+def _cleaned(text: str, pieces: list[str]) -> list[str]:
+    """Clean the lines of a page, all at once where cleaning leaves the ends of lines alone."""
+    if needs_cleaning(text, pieces):
+        text = clean("\n".join(pieces))
+        at_once = text.split("\n")
+        pieces = at_once if len(at_once) == len(pieces) else [clean(piece) for piece in pieces]
+    if "  " in text:
+        return [" ".join(piece.split()) for piece in pieces]
+    return [piece.strip() for piece in pieces]
 
 
 def _upright(line: Line, quarter_turns: int, width: float, height: float) -> Line:

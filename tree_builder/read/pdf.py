@@ -67,26 +67,22 @@ def _open(data: bytes, name: str) -> Any:
 
 
 def _pages(document: Any, warnings: list[str]) -> list[Page]:
-    pages = []
-    bad = []
+    handle = calls.address(document.raw)
+    pages: list[Page] = []
+    bad: list[int] = []
     for index in range(len(document)):
-        try:
-            page = document[index]
-        except pdfium.PdfiumError:
+        page = calls.load_page(handle, index)
+        if not page:
             bad.append(index + 1)
             pages.append(Page())
             continue
         try:
             pages.append(read_lines(page))
-        except pdfium.PdfiumError:
-            bad.append(index + 1)
-            pages.append(Page())
         finally:
-            page.close()
+            calls.close_page(page)
     if bad:
-        warnings.append(
-            f"pages which could not be read: {', '.join(map(str, bad[:20]))}{' and more' if len(bad) > 20 else ''}"
-        )
+        some = ", ".join(map(str, bad[:20])) + (" and more" if len(bad) > 20 else "")
+        warnings.append(f"pages which could not be read: {some}")
     return pages
 
 
@@ -108,16 +104,14 @@ def _refuse_scanned(document: Any, pages: Sequence[Page], name: str) -> None:
 
 
 def _has_pictures(document: Any) -> bool:
+    handle = calls.address(document.raw)
     for index in range(min(len(document), 20)):
-        try:
-            page = document[index]
-        except pdfium.PdfiumError:
-            continue
-        handle = calls.address(page.raw)
-        kinds = {calls.object_type(calls.get_object(handle, place)) for place in range(calls.count_objects(handle))}
-        page.close()
-        if calls.OBJECT_IMAGE in kinds:
-            return True
+        page = calls.load_page(handle, index)
+        if page:
+            kinds = {calls.object_type(calls.get_object(page, place)) for place in range(calls.count_objects(page))}
+            calls.close_page(page)
+            if calls.OBJECT_IMAGE in kinds:
+                return True
     return False
 
 
@@ -145,4 +139,4 @@ def _shown_title(lines: Sequence[Line]) -> str | None:
         return None
     first = next(place for place, line in enumerate(lines) if line.size > 0.95 * largest)
     words = " ".join(line.text for line in takewhile(lambda line: line.size > 0.95 * largest, lines[first : first + 4]))
-    return words if 3 <= len(words) <= 200 else None
+    return words if 3 <= len(words) <= 200 and words[-1] not in ".,;" else None

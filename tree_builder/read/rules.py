@@ -11,6 +11,7 @@ from tree_builder.read import calls
 
 _THIN = 3.0  # points
 _COLUMN, _ROW = 14.0, 8.0  # points between lines, at least; frames around code have lines which are nearer
+_FEW = 30  # objects
 _MOST_DRAWINGS = 3000  # a page with more is a figure
 
 
@@ -25,7 +26,12 @@ def find_grid(page: int) -> tuple[float, ...] | None:
 
     None when they do not; else the places of upright lines to be imagined, where a table has no line at its sides.
     """
-    kinds = list(map(calls.object_type, map(calls.get_object, repeat(page), range(calls.count_objects(page)))))
+    count = calls.count_objects(page)
+    if count > _FEW and calls.OBJECT_PATH not in map(
+        calls.object_type, map(calls.get_object, repeat(page), range(0, count, 5))
+    ):
+        return None  # a table is many drawings; looking at every fifth object is enough to tell pages of text
+    kinds = list(map(calls.object_type, map(calls.get_object, repeat(page), range(count))))
     drawings = kinds.count(calls.OBJECT_PATH)
     if not 1 <= drawings <= _MOST_DRAWINGS:
         return None

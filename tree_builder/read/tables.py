@@ -36,9 +36,10 @@ def set_tables(document: Any, data: bytes, pages: Sequence[Page], warnings: list
         return
     if len(ruled) > _MOST_PAGES:
         warnings.append(f"tables were looked for on the first {_MOST_PAGES} of {len(ruled)} pages with ruled lines")
+    handle = calls.address(document.raw)
     try:
         for index, tables in _find(data, {index: pages[index].grid or () for index in ruled[:_MOST_PAGES]}):
-            _place(document[index], pages[index], tables)
+            _place(handle, index, pages[index], tables)
     except Exception as error:  # noqa: BLE001 - pdfminer raises whatever a bad file makes it stumble over
         warnings.append(f"tables could not be looked for: {type(error).__name__}")
 
@@ -65,8 +66,9 @@ def _rows(table: Any, height: float) -> list[list[tuple[float, float, float, flo
     ]
 
 
-def _place(page: Any, target: Page, tables: Sequence[_Table]) -> None:
-    text_page = calls.load_text(calls.address(page.raw))
+def _place(document: int, index: int, target: Page, tables: Sequence[_Table]) -> None:
+    page = calls.load_page(document, index)
+    text_page = calls.load_text(page)
     try:
         for table in tables:
             cells = [[_text(text_page, cell) for cell in row] for row in table.rows]
@@ -78,7 +80,7 @@ def _place(page: Any, target: Page, tables: Sequence[_Table]) -> None:
                 _replace(target, inside, rows)
     finally:
         calls.close_text(text_page)
-        page.close()
+        calls.close_page(page)
 
 
 def _text(text_page: int, cell: tuple[float, float, float, float]) -> str:

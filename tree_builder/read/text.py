@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from itertools import pairwise
 
 HYPHEN = "\ufffe"
@@ -23,7 +24,7 @@ _REPLACED = {
     **{chr(0xFB00 + i): letters for i, letters in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))},
 }
 _JOINERS = "\u200c\u200d"  # part of the spelling in Persian and in Indic scripts
-_LEADERS = re.compile(r"(?: ?[.\u2024\u2025\u2026\u00b7_] ?){5,}")
+_LEADERS = re.compile(r"[._\u2024\u2025\u2026\u00b7](?: ?[._\u2024\u2025\u2026\u00b7]){4,}")
 _TAIL = re.compile(r"[^\W\d_]+$")
 _HEAD = re.compile(r"[^\W\d_]+")
 
@@ -50,21 +51,19 @@ def _replacement(match: re.Match[str]) -> str:
 
 def tame_leaders(text: str) -> str:
     """Shorten the dots which lead to a page number in a table of contents."""
-    return (
-        _LEADERS.sub(" \u2026 ", text)
-        if "..." in text or ". . ." in text or "___" in text or "\u00b7\u00b7\u00b7" in text or "\u2026\u2026" in text
-        else text
-    )
+    if ". . . ." not in text and "....." not in text and "_____" not in text and "\u2026\u2026" not in text:
+        return text
+    return _LEADERS.sub(" \u2026 ", text).replace("  \u2026", " \u2026").replace("\u2026  ", "\u2026 ")
 
 
 def hyphenated_words(text: str) -> frozenset[tuple[str, str]]:
     """Give the halves around each hyphen inside a line, as (before, after) in small letters."""
-    parts = text.split("-")
     found: set[tuple[str, str]] = set()
-    for before, after in pairwise(parts):
-        left, right = _TAIL.search(before[-30:]), _HEAD.match(after)
-        if left and right:
-            found.add((left[0].lower(), right[0].lower()))
+    for before, after in pairwise(text.split("-")):
+        if before[-1:].isalpha() and after[:1].isalpha():
+            left, right = _TAIL.search(before[-30:]), _HEAD.match(after)
+            if left and right:
+                found.add((left[0].lower(), right[0].lower()))
     return frozenset(found)
 
 
@@ -85,11 +84,8 @@ def join_hyphens(text: str, known: frozenset[tuple[str, str]]) -> str:
     return "".join(out)
 
 
-def needs_cleaning(text: str) -> bool:
-    """Whether `clean` would change more than the ends of lines."""
-    return (
-        not text.isascii() and (_FOREIGN.search(text) is not None or not unicodedata.is_normalized("NFC", text))
-    ) or _CONTROL.search(text) is not None
-
-
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+def needs_cleaning(text: str, lines: Iterable[str]) -> bool:
+    """Whether `clean` may change more than the ends of lines. text: the lines together."""
+    if not all(map(str.isprintable, lines)):
+        return True
+    return not text.isascii() and not unicodedata.is_normalized("NFKC", text)
