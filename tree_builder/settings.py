@@ -61,6 +61,7 @@ class Settings:
     )
     embedding_dimensions: int | None = _setting(None, "asked of models which can shorten their vectors")
     summary_model: str | None = _setting(None, "default: gpt-4.1-mini (openai), extract (local)")
+    local_workers: int | None = _setting(None, "processes of the local models, 170 MB each; default: one a core")
     # how documents are read and cut
     chunk_size: int = _setting(1000, "characters of a chunk, at most")
     chunk_overlap: int = _setting(100, "characters of a chunk which repeat the previous one")
@@ -130,6 +131,7 @@ class Settings:
             "tokens_per_minute",
             "prompt_tokens",
             "read_workers",
+            "local_workers",
             "embedding_dimensions",
         ):
             value = getattr(self, name)

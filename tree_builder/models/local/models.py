@@ -38,7 +38,7 @@ class LocalModels:
         _check(settings)
         self._settings = settings
         self._ledger = ledger
-        self._pool = WorkerPool(available_cores(), job_timeout_s=settings.call_timeout_s)
+        self._pool = WorkerPool(settings.local_workers or available_cores(), job_timeout_s=settings.call_timeout_s)
         self.embedder = LocalEmbedder(self._pool, ledger)
         self.language = ExtractiveModel(self._pool, memo, ledger, summary_chars=settings.summary_chars)
 
