@@ -43,6 +43,9 @@ class Page:
     grid: tuple[float, ...] | None = None  # of `find_grid`
 
 
+_Turned = tuple[int, float, float]  # quarter turns clockwise, width and height as shown
+
+
 def read_lines(page: int) -> Page:
     """Read the lines of a page. page: its address."""
     width, height = calls.page_width(page), calls.page_height(page)
@@ -54,15 +57,14 @@ def read_lines(page: int) -> Page:
         buffer = (ctypes.c_ushort * (count + 1))()
         written = calls.get_text(text_page, 0, count, buffer)
         text = bytes(memoryview(buffer)[: max(0, written - 1)]).decode("utf-16-le", errors="replace")
-        lines = _lines(text_page, text, count)
+        turns = calls.get_rotation(page)
+        lines = _lines(text_page, text, count, (turns, width, height))
     finally:
         calls.close_text(text_page)
-    if turned := calls.get_rotation(page):
-        return Page([_upright(line, turned, width, height) for line in lines], width, height)
-    return Page(lines, width, height, find_grid(page))
+    return Page(lines, width, height, None if turns else find_grid(page))
 
 
-def _lines(text_page: int, text: str, count: int) -> list[Line]:
+def _lines(text_page: int, text: str, count: int, turned: _Turned) -> list[Line]:
     pieces = text.split("\r\n")
     bare = _cleaned(text, pieces)
     firsts: list[int] = []
@@ -80,10 +82,10 @@ def _lines(text_page: int, text: str, count: int) -> list[Line]:
     if len(text) != count:  # some characters have no text, or two units of UTF-16
         firsts = list(map(calls.char_index, repeat(text_page), firsts))
         lasts = list(map(calls.char_index, repeat(text_page), lasts))
-    return _placed(text_page, [tidy for tidy in bare if tidy], firsts, lasts)
+    return _placed(text_page, [tidy for tidy in bare if tidy], firsts, lasts, turned)
 
 
-def _placed(text_page: int, texts: list[str], firsts: list[int], lasts: list[int]) -> list[Line]:
+def _placed(text_page: int, texts: list[str], firsts: list[int], lasts: list[int], turned: _Turned) -> list[Line]:
     """Ask for the places of all lines in loops which run in C; one by one the asking takes longer than the answering."""
     n = len(texts)
     places, boxes = array("d", bytes(16 * n)), array("f", bytes(32 * n))
@@ -106,8 +108,7 @@ def _placed(text_page: int, texts: list[str], firsts: list[int], lasts: list[int
         address = end.buffer_info()[0]
         calls.char_origin(text_page, lasts[index], address, address + 8)
         ends[index] = end[1]
-    sizes = map(sub, boxes[1::8], boxes[3::8])  # left, top, right, bottom of the first character and of the last
-    return list(map(Line, texts, places[0::2], boxes[6::8], places[1::2], sizes, ends))
+    return _upright(texts, (places[0::2], places[1::2], ends), boxes, turned)
 
 
 _run = deque[int](maxlen=0).extend  # the quickest way to use up an iterator
@@ -124,10 +125,32 @@ def _cleaned(text: str, pieces: list[str]) -> list[str]:
     return [piece.strip() for piece in pieces]
 
 
-def _upright(line: Line, quarter_turns: int, width: float, height: float) -> Line:
-    """Turn a line of a page which is shown turned clockwise, so that its lines run to the right. width, height: as shown."""
-    if quarter_turns == 1:
-        return line._replace(x0=line.y, x1=line.y + (line.x1 - line.x0), y=height - line.x0, y_end=height - line.x0)
-    if quarter_turns == 2:
-        return line._replace(x0=width - line.x0, x1=width - line.x1, y=height - line.y, y_end=height - line.y_end)
-    return line._replace(x0=width - line.y, x1=width - line.y + (line.x1 - line.x0), y=line.x0, y_end=line.x0)
+def _upright(
+    texts: list[str], origins: tuple[array[float], array[float], array[float]], boxes: array[float], turned: _Turned
+) -> list[Line]:
+    """Make lines, as they are on the page as it is shown.
+
+    origins: x and y of the first characters, y of the last. boxes: left, top, right, bottom of the first character of each
+    line, and of the last.
+    """
+    xs, ys, y_ends = origins
+    turns, width, height = turned
+    if turns == 0:
+        return list(map(Line, texts, xs, boxes[6::8], ys, map(sub, boxes[1::8], boxes[3::8]), y_ends))
+    if turns == 2:
+        return [
+            Line(text, width - x, width - left, height - y, top - bottom, height - y_end)
+            for text, x, y, y_end, top, bottom, left in zip(
+                texts, xs, ys, y_ends, boxes[1::8], boxes[3::8], boxes[4::8], strict=True
+            )
+        ]
+    sizes = map(sub, boxes[2::8], boxes[0::8])
+    if turns == 1:
+        return [
+            Line(text, y, top, height - x, size, height - x)
+            for text, x, y, size, top in zip(texts, xs, ys, sizes, boxes[5::8], strict=True)
+        ]
+    return [
+        Line(text, width - y, width - bottom, x, size, x)
+        for text, x, y, size, bottom in zip(texts, xs, ys, sizes, boxes[7::8], strict=True)
+    ]
