@@ -42,7 +42,7 @@ class Program:
         return self.process.stdout.readline().strip()
 
     def tell(self, line: str) -> str:
-        assert self.url
+        assert self.url.startswith("postgresql://"), self.url
         assert self.process.stdin is not None
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
@@ -71,6 +71,15 @@ def await_stop(folder: Path) -> None:
 
 def postmaster_pid(folder: Path) -> int:
     return int(next(folder.glob("postgres-*/postmaster.pid")).read_text().split()[0])
+
+
+def answers(url: str) -> bool:
+    """Say whether the server at the address takes connections."""
+    try:
+        psycopg.connect(url).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def gone(pid: int) -> bool:

@@ -7,10 +7,12 @@ import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,11 +20,13 @@ from tree_builder.errors import StoreError, StoreUnavailable
 from tree_builder.store.embedded import tuning
 from tree_builder.store.embedded.account import Account
 from tree_builder.store.embedded.binaries import Binaries
-from tree_builder.store.embedded.locks import PAUSE_S, FileLock, is_free
+from tree_builder.store.embedded.locks import PAUSE_S, FileLock, is_free, same_owner
 
 DATABASE = "tree_builder"
 SUPERUSER = "postgres"
 SOCKET_PREFIX = "tree-builder-"
+_SOCKET = ".s.PGSQL.5432"
+_CONFIGURATION = {"config_file": "postgresql.conf", "hba_file": "pg_hba.conf", "ident_file": "pg_ident.conf"}
 START_TIMEOUT_S = 900.0  # replaying the log after a crash may take minutes; a server which died is noticed at once
 STOP_TIMEOUT_S = 60.0
 _LOG_KEPT_BYTES = 5_000_000
@@ -102,7 +106,7 @@ class Cluster:
         with socket.socket(socket.AF_UNIX) as probe:
             probe.settimeout(5)
             try:
-                probe.connect(str(postmaster.socket_dir / ".s.PGSQL.5432"))
+                probe.connect(str(postmaster.socket_dir / _SOCKET))
             except OSError:
                 return False
         return True
@@ -112,25 +116,27 @@ class Cluster:
         postmaster = self.postmaster()
         return postmaster is not None and _is_server_of(postmaster.pid, self.folder)
 
-    def start(self, binaries: Binaries, account: Account, options: Mapping[str, str]) -> None:
+    def start(self, binaries: Binaries, account: Account, options: Mapping[str, str] | None) -> None:
         """Start the server and wait until it accepts connections. The caller has made sure that none runs.
+
+        options: server settings besides our own; None keeps the configuration of the last start. The socket lies where it
+        lay before, if that folder is still there, so that addresses which users hold stay good.
 
         Raises:
             StoreUnavailable: it ended at once, or is not ready in time; quotes the end of its log.
         """
         self._sweep()
         life = FileLock(self.lock)
-        socket_dir = _make_socket_dir(self.folder)
         try:
-            if not life.wait(5):
+            if not life.wait(STOP_TIMEOUT_S):
                 raise StoreUnavailable(f"another server runs on {self.folder}")
-            account.own(socket_dir)
-            self._configure(account, socket_dir, options)
-            command: list[Path | str] = [binaries.program("postgres"), "-D", "."]
+            socket_dir = self._socket_dir(account)
+            if options is not None:
+                self._configure(account, socket_dir, options)
+            places = {name: self.folder.parent / file for name, file in _CONFIGURATION.items()}
+            arguments = [f"--{name}={place}" for name, place in places.items()]
+            command: list[Path | str] = [binaries.program("postgres"), "-D", ".", *arguments]
             account.start(command, cwd=self.folder, log=self.log_file, keep=[life.fd])
-        except BaseException:
-            shutil.rmtree(socket_dir, ignore_errors=True)
-            raise
         finally:
             life.close()  # the server holds it from here on
         self.wait_ready()
@@ -200,30 +206,48 @@ class Cluster:
         return True
 
     def _sweep(self) -> None:
-        """Remove what a killed server left: its socket folder, and a pid file whose number another process has now."""
-        self._remove_socket_dir()
+        """Remove a pid file whose number another process has now, and a log which has grown long."""
         if self.postmaster() is not None and not self.is_alive():
             (self.folder / "postmaster.pid").unlink(missing_ok=True)
         if self.log_file.exists() and self.log_file.stat().st_size > _LOG_KEPT_BYTES:
             self.log_file.replace(self.log_file.with_suffix(".log.1"))
 
+    # What root writes or trusts lies in the data folder and not in the cluster, which belongs to the server's account.
+
+    @property
+    def _note(self) -> Path:
+        return self.folder.parent / "socket_dir"
+
+    def _socket_dir(self, account: Account) -> Path:
+        """Give the folder of the last start's socket, emptied, or else a new one."""
+        uid = os.geteuid() if account.uid is None else account.uid
+        with suppress(OSError, ValueError):
+            before = Path(self._note.read_text(encoding="utf-8"))
+            found = before.lstat()
+            if stat.S_ISDIR(found.st_mode) and stat.S_IMODE(found.st_mode) == 0o700 and found.st_uid == uid:
+                for name in (_SOCKET, f"{_SOCKET}.lock"):
+                    (before / name).unlink(missing_ok=True)
+                return before
+        made = _make_socket_dir(self.folder)
+        account.own(made)
+        self._note.write_text(str(made), encoding="utf-8")
+        return made
+
     def _remove_socket_dir(self) -> None:
-        note = self.folder / "socket_dir"
-        try:
-            socket_dir = Path(note.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return
-        if socket_dir.name.startswith(SOCKET_PREFIX):
-            shutil.rmtree(socket_dir, ignore_errors=True)
+        with suppress(OSError, ValueError):
+            socket_dir = Path(self._note.read_text(encoding="utf-8"))
+            if socket_dir.name.startswith(SOCKET_PREFIX):
+                shutil.rmtree(socket_dir, ignore_errors=True)
+            self._note.unlink()
 
     def _configure(self, account: Account, socket_dir: Path, options: Mapping[str, str]) -> None:
         values = tuning.settings(tuning.measure(), socket_dir, options)
         users = {account.name, _name(os.geteuid()), "root"} - {""}
-        contents = {**tuning.files(values, users), "socket_dir": str(socket_dir)}
-        for name, content in contents.items():
-            path = self.folder / name
+        for name, content in tuning.files(values, users).items():
+            path = self.folder.parent / name
             path.write_text(content, encoding="utf-8")
-            account.own(path)
+            path.chmod(0o644)  # no secret in it, and the server's account must read it
+            same_owner(path)
 
     def _last_words(self) -> str:
         try:

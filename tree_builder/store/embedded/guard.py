@@ -1,7 +1,7 @@
-"""A small process beside the server which stops it when its last user is gone, also when that one was killed.
+"""A small process beside the server: it stops the server when its last user is gone, and starts it again when it died.
 
 Run as `python -m tree_builder.store.embedded.guard DATA_DIR`, in a session of its own. A user which ends as it should stops
-the server itself; then there is nothing left to do here. Without the guard the next user would stop the server.
+the server itself; the guard is for those which are killed. Without it the next user would do the same.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 
-from tree_builder.errors import StoreUnavailable
+from tree_builder.errors import TreeBuilderError
 from tree_builder.store.embedded.account import Account, python_path
+from tree_builder.store.embedded.lifecycle import TURN_TIMEOUT_S, restart_dead, stop_unused
 from tree_builder.store.embedded.locks import FileLock, held
-from tree_builder.store.embedded.server import TURN_TIMEOUT_S, stop_unused
+
+MAX_RESTARTS = 20  # a server which dies again and again is left to the next user, who is told why
 
 
 def start_guard(data_dir: Path) -> None:
@@ -24,18 +27,37 @@ def start_guard(data_dir: Path) -> None:
 
 
 def main(data_dir: Path) -> None:
-    """Wait until nobody uses the server, stop it, end. Stays while new users come."""
+    """Stay until nobody uses the server any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while data_dir.exists():
-        users = FileLock(data_dir / "users.lock")
-        users.wait_for_ever()
-        users.close()
-        try:
+    threading.Thread(target=_restart_while_used, args=(data_dir,), daemon=True).start()
+    try:
+        while data_dir.exists():
+            _wait(data_dir / "users.lock")
             with held(data_dir / "start.lock", TURN_TIMEOUT_S):
                 if stop_unused(data_dir):
                     return
-        except (OSError, StoreUnavailable):
-            return
+    except (OSError, TreeBuilderError):
+        return
+
+
+def _restart_while_used(data_dir: Path) -> None:
+    try:
+        for _ in range(MAX_RESTARTS):
+            _wait(data_dir / "server.lock")
+            with held(data_dir / "start.lock", TURN_TIMEOUT_S):
+                if not restart_dead(data_dir):
+                    return
+    except (OSError, TreeBuilderError):
+        return
+
+
+def _wait(path: Path) -> None:
+    """Wait until nobody holds a lock."""
+    lock = FileLock(path)
+    try:
+        lock.wait_for_ever()
+    finally:
+        lock.close()
 
 
 if __name__ == "__main__":

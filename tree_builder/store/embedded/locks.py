@@ -24,9 +24,7 @@ class FileLock:
         self.path = path
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._pid = os.getpid()
-        if os.geteuid() == 0:  # so that a folder's owner can go on using it after root did
-            owner = path.parent.stat()
-            os.fchown(self.fd, owner.st_uid, owner.st_gid)
+        same_owner(path)
 
     def take(self, *, shared: bool = False) -> bool:
         """Take the lock if it is free; say whether it is ours now."""
@@ -59,6 +57,13 @@ class FileLock:
         """Give the lock up, also for descriptors which were inherited."""
         if self.fd >= 0 and self._pid == os.getpid():
             fcntl.flock(self.fd, fcntl.LOCK_UN)
+
+
+def same_owner(path: Path) -> None:
+    """Let a file which root made belong to the owner of its folder, who can go on using it."""
+    if os.geteuid() == 0:
+        owner = path.parent.stat()
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 @contextmanager

@@ -9,13 +9,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from tree_builder.errors import ConfigError, StoreUnavailable
-from tree_builder.store.embedded.account import choose_account
-from tree_builder.store.embedded.binaries import find_binaries
-from tree_builder.store.embedded.cluster import DATABASE, SUPERUSER, Cluster
-from tree_builder.store.embedded.locks import FileLock, held, is_free
-
-TURN_TIMEOUT_S = 1000.0
+from tree_builder.errors import ConfigError
+from tree_builder.store.embedded.cluster import DATABASE, SUPERUSER
+from tree_builder.store.embedded.guard import start_guard
+from tree_builder.store.embedded.lifecycle import TURN_TIMEOUT_S, ensure_running, stop_unused
+from tree_builder.store.embedded.locks import FileLock, held
 
 
 def default_data_dir() -> Path:
@@ -50,9 +48,9 @@ class Server:
             use = FileLock(self.data_dir / "users.lock")
             try:
                 use.wait(TURN_TIMEOUT_S, shared=True)
-                postmaster = self._ensure_running().postmaster()
-                if postmaster is None:
-                    raise StoreUnavailable(f"the embedded server in {self.data_dir} ended just after it started")
+                postmaster, started = ensure_running(self.data_dir, self._options)
+                if started:
+                    start_guard(self.data_dir)
             except BaseException:
                 use.close()
                 raise
@@ -81,38 +79,6 @@ class Server:
                 f"the data folder {self.data_dir} cannot be used: {error}; set data_dir to a folder of your own"
             ) from error
 
-    def _ensure_running(self) -> Cluster:
-        binaries = find_binaries(_existing_major(self.data_dir))
-        cluster = _cluster(self.data_dir, binaries.major)
-        if cluster.folder.exists() and (not is_free(cluster.lock) or cluster.is_alive()):
-            if cluster.accepts():
-                cluster.wait_ready()
-                return cluster
-            cluster.bury()
-        programs: dict[Path, int] = {binaries.program(name): os.R_OK | os.X_OK for name in ("postgres", "initdb")}
-        account = choose_account(self.data_dir, cluster.folder, {**programs, self.data_dir: os.X_OK})
-        if not cluster.folder.exists():
-            cluster.create(binaries, account)
-        cluster.start(binaries, account, self._options)
-        from tree_builder.store.embedded.guard import start_guard
-
-        start_guard(self.data_dir)
-        return cluster
-
-
-def stop_unused(data_dir: Path) -> bool:
-    """Stop the server unless someone uses it; say whether none runs now. The caller holds start.lock."""
-    users = FileLock(data_dir / "users.lock")
-    try:
-        if not users.take():
-            return False
-        major = _existing_major(data_dir)
-        if major is not None:
-            _cluster(data_dir, major).stop()
-        return True
-    finally:
-        users.close()
-
 
 @contextmanager
 def serve(data_dir: Path | None = None, *, options: Mapping[str, str] | None = None) -> Iterator[str]:
@@ -123,12 +89,3 @@ def serve(data_dir: Path | None = None, *, options: Mapping[str, str] | None = N
         yield url
     finally:
         server.release()
-
-
-def _existing_major(data_dir: Path) -> int | None:
-    found = [int(folder.name.removeprefix("postgres-")) for folder in data_dir.glob("postgres-[0-9][0-9]")]
-    return max(found, default=None)
-
-
-def _cluster(data_dir: Path, major: int) -> Cluster:
-    return Cluster(data_dir / f"postgres-{major}", data_dir / "server.lock")
