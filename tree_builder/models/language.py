@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from tree_builder.errors import BadModelOutput
-from tree_builder.model import Answer, Request, Summary, Tree
+from tree_builder.model import Answer, Request, Summary, Tree, Usage
 from tree_builder.models import prompts
 from tree_builder.models.answers import RawAnswer, clean_summary, fault_of_summary, read_window, read_yes_no
 from tree_builder.models.flight import SingleFlight
@@ -25,8 +25,14 @@ from tree_builder.settings import Price
 UNDECIDED = "undecided"
 SHORT_ANSWER_TOKENS = 16
 """Some gateways refuse less for a one-word answer."""
+SAME_ASKS = 4
+"""How often the same question is asked while what comes back is a passing fault, as an empty or garbled answer: a repeated
+question has the tree's own answer, a changed one may have another."""
 LONG_ANSWER_TOKENS = 2048
 """For asking again a model which spent its tokens on thinking aloud."""
+
+
+_LASTING = ("refused", "filtered")
 
 
 class PromptedModel:
@@ -107,9 +113,8 @@ class PromptedModel:
         max_tokens = max(256, self._summary_chars)
 
         async def ask(ticket: Ticket) -> Answer:
-            raw = await self._ask(messages, kind, ticket, max_tokens=max_tokens)
-            fault, usage = fault_of_summary(raw), raw.usage
-            if fault:
+            raw, usage = await self._ask_again(messages, fault_of_summary, kind, ticket, max_tokens=max_tokens)
+            if fault := fault_of_summary(raw):
                 self._ledger.count("asked_again")
                 reminder = f"Write the summary again, whole and in no more than {self._summary_chars} characters."
                 asked = prompts.again(messages, "" if fault != "cut off" else raw.text, reminder)
@@ -175,10 +180,14 @@ class PromptedModel:
         ticket: Ticket,
         **how: Any,
     ) -> Answer:
-        """Ask, and once again when the answer cannot be read; undecided is an answer too, kept like any other."""
+        """Ask until the answer can be read, at last with a reminder; undecided is an answer too, kept like any other."""
+
+        def fault(raw: RawAnswer) -> str | None:
+            return None if read(raw) is not None else "refused" if raw.refusal else "unreadable"
+
         max_tokens = SHORT_ANSWER_TOKENS if "yes_no" in how else SHORT_ANSWER_TOKENS * 2
-        raw = await self._ask(messages, "boundary", ticket, max_tokens=max_tokens, **how)
-        word, usage = read(raw), raw.usage
+        raw, usage = await self._ask_again(messages, fault, "boundary", ticket, max_tokens=max_tokens, **how)
+        word = read(raw)
         if word is None:
             self._ledger.count("asked_again")
             max_tokens = LONG_ANSWER_TOKENS if raw.finish_reason == "length" else max_tokens * 2
@@ -188,6 +197,29 @@ class PromptedModel:
         if word is None:
             self._ledger.count(UNDECIDED)
         return Answer(word or UNDECIDED, usage, meta=_meta(raw))
+
+    async def _ask_again(
+        self,
+        messages: list[Message],
+        fault_of: Callable[[RawAnswer], str | None],
+        kind: str,
+        ticket: Ticket,
+        *,
+        max_tokens: int,
+        **how: Any,
+    ) -> tuple[RawAnswer, Usage]:
+        """Ask the same question while the answer has a fault which may pass; give the last answer, and what all took."""
+        raw = await self._ask(messages, kind, ticket, max_tokens=max_tokens, **how)
+        usage = raw.usage
+        for _ in range(SAME_ASKS - 1):
+            fault = fault_of(raw)
+            spent = raw.finish_reason == "length" and raw.usage.output_tokens >= 0.9 * max_tokens
+            if fault is None or fault in _LASTING or spent:
+                break
+            self._ledger.count("asked_again")
+            raw = await self._ask(messages, kind, ticket, max_tokens=max_tokens, **how)
+            usage += raw.usage
+        return raw, usage
 
     # --- the way of every request ---
 
