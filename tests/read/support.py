@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from fpdf import FPDF
 
@@ -94,9 +95,13 @@ def lines_pdf(lines: Sequence[tuple[float, float, str]], *, size: float = 11, pa
     return raw_pdf(content, page_entries=page_entries)
 
 
-def bomb(megabytes: int) -> bytes:
+@cache
+def bomb(megabytes: int = 600) -> bytes:
     """Make a small PDF whose content grows to so many megabytes of drawing when it is unpacked."""
-    packer = zlib.compressobj(9)
     piece = b"0 0 m 1 1 l 2 2 l 3 3 l S\n" * 40_000
-    parts = [packer.compress(piece) for _ in range(megabytes)]
-    return raw_pdf(b"", stream=b"".join(parts) + packer.flush())
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    block = packer.compress(piece) + packer.flush(zlib.Z_FULL_FLUSH)  # such blocks can be repeated
+    checksum = 1
+    for _ in range(megabytes):
+        checksum = zlib.adler32(piece, checksum)
+    return raw_pdf(b"", stream=b"\x78\xda" + block * megabytes + b"\x03\x00" + checksum.to_bytes(4, "big"))

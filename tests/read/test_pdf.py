@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from fpdf import FPDF
 
-from .support import SENTENCES, Pages, lines_pdf, made, paragraphs, raw_pdf
 from tree_builder.errors import UnreadableDocument
 from tree_builder.model import DocumentStatus
 from tree_builder.read import read_bytes
+
+from .support import SENTENCES, Pages, lines_pdf, made, paragraphs, raw_pdf
 
 TEXT = " ".join(SENTENCES)
 
