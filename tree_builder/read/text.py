@@ -12,7 +12,7 @@ HYPHEN = "\ufffe"
 
 _FOREIGN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xa0\xad\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
-    "\ud800-\udfff\ue000-\uf8ff\ufb00-\ufb06\ufdd0-\ufdef\ufeff\ufff0-\ufffd\uffff]"
+    "\ud800-\udfff\ue000-\uf8ff\ufb00-\ufb06\ufdd0-\ufdef\ufeff\ufff0-\ufffd\uffff\U000f0000-\U0010ffff]"
 )
 _REPLACED = {
     **dict.fromkeys(map(chr, [0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000, 0x0B]), " "),
