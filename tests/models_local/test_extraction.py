@@ -196,6 +196,19 @@ def test_neighbours_stay_on_a_line():
     assert of(text, chars=200) == text
 
 
+def test_a_leaning_sentence_follows_the_one_it_leans_on():
+    """A sentence which begins with He stands better once the sentence before it is taken, and then joins it."""
+    weights = weigh(WHALES * 3)
+    leaning, plain = "He hunts the white whale across the southern ocean.", "Captain Ahab hunts the white whale."
+    first = Candidate(units_of(plain, weights), len(plain), 0, 100)
+    second = Candidate(units_of(leaning, weights), len(leaning), 0, 35, 100)
+    choice = Choice([first, second], weights, share_chars=10_000)
+    choice.take(0)
+    covered_anyway = Choice([first, Candidate(second.units, second.chars, 0, 35)], weights, share_chars=10_000)
+    covered_anyway.take(0)
+    assert choice.value(1) > covered_anyway.value(1)
+
+
 def test_weights_count_pairs_more_slowly_than_in_proportion():
     """A pair which occurs sixteen times weighs eight times one which would weigh one; what occurs once weighs nothing."""
     weights = weigh("tall ships " * 16 + "and small boats " * 1)

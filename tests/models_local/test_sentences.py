@@ -95,6 +95,9 @@ def test_markers_and_run_in_headings_are_left_off(text: str, left: str):
         ("Daher hat der Ausschuss dem neuen Haushalt nicht zugestimmt.", Fault.DANGLING),
         ("Cependant, le comité a rejeté le budget de cette année.", Fault.DANGLING),
         ("因此委员会在三月没有通过新的预算案并决定推迟表决。", Fault.DANGLING),
+        ("The first asks for the summary of a document of the corpus.", Fault.DANGLING),
+        ("Beside it lie the guides for those who operate the program.", Fault.DANGLING),
+        ("Bei Tag zeigt er durch seine Farbe den Punkt der Küste.", Fault.PRONOUN),
         ("She had never seen the harbour of the old town before.", Fault.PRONOUN),
         ("What did the committee agree on in the month of March?", Fault.QUESTION),
         ("OK, now that I know what it is, what then is a kernel?!", Fault.QUESTION),
@@ -134,6 +137,8 @@ def test_a_fault_is_seen(text: str, fault: Fault):
     [
         GOOD,
         "Bash is an sh-compatible command language interpreter that executes commands from a file.",
+        "tree_builder turns a folder of documents into a tree of summaries.",
+        "The first step of the work is the cutting of the text.",
         "This manual describes the policy requirements for the distribution.",
         "This Outsourcing Agreement is made as of January 1, 1998, by and between Sykes, Inc., and HealthPlan, Inc.",
         "Der Ausschuss hat im März den neuen Haushalt für das Jahr beschlossen.",

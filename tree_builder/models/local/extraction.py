@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -13,6 +14,8 @@ SLACK = 4
 """Per cent which an extract may be longer than asked, so that a last good sentence finds room."""
 COVERING_SLACK = 30
 """The same where otherwise a document would have no sentence in its directory's summary."""
+LEANING = Fault.DANGLING | Fault.PRONOUN
+"""Faults which a sentence has only while the one before it is left out."""
 LEAST_CHARS = 75
 """Where there is less room than this for each item, no item is sure of a sentence; the best are taken, of as many items as can be."""
 DEBRIS = Fault.TABLE | Fault.CODE | Fault.BOILERPLATE | Fault.POINTER | Fault.BRACKETS | Fault.SHORT
@@ -29,7 +32,7 @@ STANDING = {
     Fault.DETAIL: 75,
 }
 """Per cent of its value which a sentence with that fault keeps."""
-OPENING_SENTENCES, OPENING_CHARS, OPENING_STANDING = 6, 200_000, 300
+OPENING_SENTENCES, OPENING_CHARS, OPENING_STANDING = 6, 200_000, (300, 180, 120, 80)
 """What comes first says what a text is: its first faultless sentences, looked for behind title pages and tables of contents. The
 first which tells of the whole ("This manual describes ...") opens the extract of each node at a document's beginning, up to its top."""
 OPENING_SHARE = 60
@@ -81,8 +84,8 @@ def extract(
     if opening:
         said = {sentence.text for sentence in opening}
         places = [_Place(s, -1, 0) for s in opening] + [p for p in places if p.sentence.text not in said]
-    first = _first_of_each(places) if covering else set(range(len(opening)))
-    candidates = [_candidate(place, weights, opening=n in first) for n, place in enumerate(places)]
+    ranks = _ranks(places) if covering else dict.fromkeys(range(len(opening)), 0)
+    candidates = [_candidate(places, n, weights, rank=ranks.get(n)) for n in range(len(places))]
     choice = Choice(candidates, weights, share_chars=chars // max(1, len(items)))
     _Chooser(choice, candidates, places, chars).choose(covering=covering, n_items=len(items), n_opening=len(opening))
     return _in_order(choice.chosen, places) or _beginning(joined(items), chars)
@@ -94,13 +97,15 @@ def _opening(passages: Sequence[Passage]) -> list[Sentence]:
     return list(islice((s for s in sentences(text) if opens(s)), OPENING_SENTENCES))
 
 
-def _first_of_each(places: Sequence[_Place]) -> set[int]:
-    """Find the first faultless sentence of each item, with which the document below opens."""
-    first: dict[int, int] = {}
+def _ranks(places: Sequence[_Place]) -> dict[int, int]:
+    """Count the faultless sentences of each item: the first tell what the document below is."""
+    ranks: dict[int, int] = {}
+    seen: Counter[int] = Counter()
     for number, place in enumerate(places):
         if _clean(place):
-            first.setdefault(place.item, number)
-    return set(first.values())
+            ranks[number] = seen[place.item]
+            seen[place.item] += 1
+    return ranks
 
 
 def joined(passages: Sequence[Passage]) -> str:
@@ -153,14 +158,24 @@ def _clean(place: _Place) -> bool:
     return not place.sentence.faults & ~SOFT
 
 
-def _candidate(place: _Place, weights: Weights, *, opening: bool) -> Candidate:
-    standing = OPENING_STANDING if opening else 100
-    for fault, share in STANDING.items():
-        if fault in place.sentence.faults:
-            standing = standing * share // 100
+def _candidate(places: Sequence[_Place], number: int, weights: Weights, *, rank: int | None) -> Candidate:
+    """Weigh up a sentence. rank: how many come before it in what opens a text, None where it is not of those."""
+    place = places[number]
+    shares = {fault: share for fault, share in STANDING.items() if fault in place.sentence.faults}
+    lifted = {fault: share for fault, share in shares.items() if fault not in LEANING}
+    follows = number > 0 and _adjoining(places[number - 1], place) and len(lifted) < len(shares)
     names = len(weights.names.intersection(tokens(place.sentence.text)))
-    standing = standing * (100 + NAME_STANDING * min(2, names)) // 100
-    return Candidate(units_of(place.sentence.text, weights), len(place.sentence.text), place.item, standing)
+    base = OPENING_STANDING[min(rank, len(OPENING_STANDING) - 1)] if rank is not None else 100
+    base = base * (100 + NAME_STANDING * min(2, names)) // 100
+    after = _times(base, lifted.values()) if follows else 0
+    units = units_of(place.sentence.text, weights)
+    return Candidate(units, len(place.sentence.text), place.item, _times(base, shares.values()), after)
+
+
+def _times(standing: int, shares: Iterable[int]) -> int:
+    for share in shares:
+        standing = standing * share // 100
+    return standing
 
 
 class _Chooser:

@@ -87,12 +87,16 @@ def _names(text: str, counts: Counter[str]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence which may be chosen: its units, its characters, its item, and its standing in per cent."""
+    """A sentence which may be chosen: its units, its characters, its item, and its standing in per cent.
+
+    standing_after: the same once the sentence before it is chosen, where there is one beside it: then nothing dangles.
+    """
 
     units: tuple[Unit, ...]
     chars: int
     item: int
     standing: int
+    standing_after: int = 0
 
 
 def units_of(text: str, weights: Weights) -> tuple[Unit, ...]:
@@ -127,7 +131,10 @@ class Choice:
             for unit in candidate.units
         )
         crowding = 100 + 50 * self._taken[candidate.item] // self._share_chars
-        return gain * candidate.standing * 100 * 1000 // (cost(candidate.chars) * crowding)
+        standing = (
+            candidate.standing_after if candidate.standing_after and index - 1 in self.chosen else candidate.standing
+        )
+        return gain * standing * 100 * 1000 // (cost(candidate.chars) * crowding)
 
     def take(self, index: int) -> None:
         """Choose a candidate."""
@@ -138,8 +145,10 @@ class Choice:
 
     def fill(self, among: Iterable[int], fits: Callable[[int], bool]) -> None:
         """Take the best which fits, again and again. Ties go to the earlier one."""
-        # Values only fall as others are taken, so a value which is still the best after being computed anew is the best.
-        heap = [(-self.value(index), index) for index in among]
+        # Values only fall as others are taken, so a value which is still the best after being computed anew is the best. The
+        # sentence after a chosen one may rise, and is put into the heap again.
+        allowed = set(among)
+        heap = [(-self.value(index), index) for index in allowed]
         heapq.heapify(heap)
         while heap:
             _, index = heapq.heappop(heap)
@@ -150,3 +159,5 @@ class Choice:
                 heapq.heappush(heap, (now, index))
             elif now < 0:
                 self.take(index)
+                if index + 1 in allowed and self._candidates[index + 1].standing_after:
+                    heapq.heappush(heap, (-self.value(index + 1), index + 1))

@@ -158,7 +158,7 @@ def _belongs_to(before: str, piece: str) -> bool:
     """Say whether a cut after `before` was none: an abbreviation, an ordinal, or a small letter after it."""
     if piece[0] in "{,;":
         return True
-    if piece[0].islower():
+    if piece[0].islower() and not _SMALL_NAME.match(piece):
         return before[-1] in ".:;,)" or before[-1].isalnum()
     if _ORDINAL.search(before) and _MONTH_NEXT.match(piece):
         return True
@@ -200,7 +200,7 @@ _DANGLING_PHRASES = (
 )  # fmt: skip
 _ITSELF = re.compile(
     r"(?:this|these|the present|the purpose of this|dieses?r?|ce|cette|este|esta|questo|questa)\s+(?:[\w.#-]+\s+){0,3}?(?:agreement|amendment|contract|lease|"
-    r"license|policy|document|documentation|manual|guide|handbook|book|chapter|report|paper|text|website|site|article|study|standard|specification|"
+    r"license|policy|document|documentation|manual|guide|handbook|book|chapter|report|paper|text|website|site|collection|corpus|series|volume|essay|page|article|study|standard|specification|"
     r"memorandum|letter|statement|notice|plan|appendix|exhibit|tutorial|introduction|program|software|package|vertrag|handbuch|"
     r"dokument|bericht|leitfaden|anleitung|richtlinie|manuel|rapport|contrat|guide|documento|contrato|informe|contratto|rapporto)\b",
     re.IGNORECASE,
@@ -230,6 +230,7 @@ _CLAUSE = re.compile(
     r"|(?:duly|validly) (?:and validly )?(?:authorized|executed)|force and effect",
     re.IGNORECASE,
 )
+_POINTING_BACK = frozenset({"it", "them", "dazu", "dabei"})
 _BACKWARDS = frozenset(
     {"such", "said", "aforementioned", "aforesaid", "foregoing", "abovementioned", "latter", "former"}
 )
@@ -242,7 +243,7 @@ _VERBS = frozenset(
         "is are was were be shall will may must can has have had does did made ist sind war wird hat est sont es son",
     )
 )
-_PRONOUN_STARTS = frozenset(
+_PRONOUNS = frozenset(
     re.findall(r"\S+", "he she they his her their him them er sie ihr ihre ihm il elle ils elles leur él ella ellos")
 )
 _FIRST_PERSON = frozenset(
@@ -272,6 +273,11 @@ _GLUED = re.compile(r"[a-z][.,;][A-Z][a-z]+\b(?!\.\w)")
 _SPEECH = re.compile(r"[\"“”„«»]|(?:^|\s)[‘'](?=\w)")
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("«", "»"), ("「", "」"), ("『", "』"), ("（", "）"))
 _QUOTES = re.compile(r"[\"“”„]|''")  # in pairs, but often not of one kind
+_SMALL_NAME = re.compile(r"[a-z]+(?:_\w|[A-Z])\w*\s")  # tree_builder, iPhone
+_ORDINAL_SUBJECT = re.compile(
+    r"(?:the|der|die|das|le|la) (?:first|second|third|other|others|latter|former|erste|zweite|andere|premier|première|second|autre)"
+    r" (?:is|are|was|were|has|have|had|will|can|may|must|half|one|ist|wird|hat|est|\w+s (?:for|the|an?|to|that|how|what|whether)\b)"
+)
 _WORD = re.compile(r"\w[\w'’-]*")
 
 
@@ -281,7 +287,8 @@ def faults(sentence: str) -> Fault:
     words = _WORD.findall(sentence.lower())
     n_words = len(sentence) // 2 if spaceless else len(words)
     found = Fault.NONE
-    if not _TERMINAL.search(sentence) or sentence[0].islower() or sentence[0] in ",.;:)]}?!…/%&=+|−":
+    small = sentence[0].islower() and not _SMALL_NAME.match(sentence)
+    if not _TERMINAL.search(sentence) or small or sentence[0] in ",.;:)]}?!…/%&=+|−":
         found |= Fault.HALF
     if _CUT_SHORT.search(sentence) or sentence[:1] in "-–":
         found |= Fault.HALF
@@ -304,9 +311,11 @@ def _starts(sentence: str, words: Sequence[str]) -> Fault:
         return Fault.NONE
     if words[0] in _ELLIPTIC_STARTS:
         return Fault.HALF
+    if not _POINTING_BACK.isdisjoint(words[1:3]) or _ORDINAL_SUBJECT.match(lowered):
+        return Fault.DANGLING
     if words[0] in _DANGLING_STARTS or not _BACKWARDS.isdisjoint(words[:4]) or lowered.startswith(_DANGLING_PHRASES):
         return Fault.DANGLING
-    return Fault.PRONOUN if words[0] in _PRONOUN_STARTS else Fault.NONE
+    return Fault.NONE if _PRONOUNS.isdisjoint(words[:4]) else Fault.PRONOUN
 
 
 def _is_title(sentence: str) -> bool:
