@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tree_builder.grow.detector import LOOKAHEAD, MOST_ITEMS, Detector, detect
+from tree_builder.grow.detector import LOOKAHEAD, MOST_ITEMS, MOST_NODES, Detector, detect
+from tree_builder.model import NodeType, Tree
 
 SUBJECTS = ("harbour", "orchard", "railway", "glacier", "pottery", "eclipse", "beehive", "granite")
 
@@ -180,9 +181,25 @@ def test_languages_without_spaces_are_compared_by_their_characters() -> None:
 def test_detect_gives_decisions_with_score_and_reason() -> None:
     """The door which growing uses gives a Decision an item but the first, of method `embedding`."""
     texts, vectors, gold = level([5, 6])
-    decisions = detect(texts, vectors)
+    decisions = detect([Tree(NodeType.CHUNK, text, 0) for text in texts], vectors)
     assert [d.at for d in decisions] == list(range(1, len(texts)))
     assert {d.method for d in decisions} == {"embedding"}
     assert [d.at for d in decisions if d.boundary] == [d.at for d in decisions if d.verdict == "yes"] == gold
     assert all(d.reason and d.score is not None for d in decisions)
     assert max(decisions, key=lambda d: d.score or 0).at in gold
+
+
+def test_groups_of_nodes_are_smaller() -> None:
+    """Summaries all alike fill groups of at most MOST_NODES, for each stands for much text already."""
+    nodes = [Tree(NodeType.SUMMARY, "the same words again and again", 1) for _ in range(100)]
+    decisions = detect(nodes, np.repeat(level([1])[1], 100, axis=0))
+    sizes = [b - a for a, b in pairwise([0, *(d.at for d in decisions if d.boundary), 100])]
+    assert 2 <= min(sizes) <= max(sizes) <= MOST_NODES
+
+
+def test_detect_leaves_out_what_chunks_repeat() -> None:
+    """The door knows from the items how much of each repeats the one before."""
+    texts, vectors, _ = level([5, 6])
+    tails = ["", *(text[-100:] for text in texts[:-1])]
+    repeating = [Tree(NodeType.CHUNK, a + b, 0, overlap=len(a)) for a, b in zip(tails, texts, strict=True)]
+    assert detect(repeating, vectors) == detect([Tree(NodeType.CHUNK, text, 0) for text in texts], vectors)
