@@ -207,7 +207,7 @@ def paragraph(name: str, documents: Sequence[Prepared], found: Mapping[str, Sequ
     better = [key for key, value in best.items() if value <= ours and not key.startswith(("ours", "none"))]
     if better:
         words.append(f"**Not below: {', '.join(better)}.**")
-    return f"### {name}\n\n{' '.join(words)}\n\n" + report.table(
+    return f"### Boundaries: {name}\n\n{' '.join(words)}\n\n" + report.table(
         ["segmenter", "Pk", "WindowDiff", "chunks a group"], rows
     )
 
@@ -240,38 +240,42 @@ def detector_cost(documents: Sequence[Prepared], *, most_chunks: int = 600) -> s
     )
 
 
-async def _measure(folder: Path, settings: Settings, methods: Sequence[Boundaries]) -> str:
-    parts: list[str] = []
+async def _measure(folder: Path, settings: Settings, methods: Sequence[Boundaries]) -> None:
+    """Measure set by set; each writes its own section as soon as it is there."""
+    facts = _facts(settings)
+    suffix = "" if settings.models == "local" else f"-{settings.models}"
     async with open_models(settings, MemoryMemo(), MemoryVectors(), NullLedger()) as (embedder, language):
         compared = segmenters(embedder, language, settings, methods)
         for data in data_sets(folder):
-            print(f"boundaries: {data.name}", flush=True)
+            began = time.perf_counter()
             prepared = [await prepare(d, embedder, settings) for d in data.documents]
             documents = [d for d in prepared if d is not None]
             found = await measure_set(documents, compared)
-            parts.append(paragraph(data.name, documents, found))
-            for name, gold in data.coarser.items():
-                parts.append(paragraph(name, with_gold(documents, gold), found))
-            print(parts[-1], flush=True)
-            if settings.models == "local" and len(parts) == 1:
-                cost = detector_cost(documents)
-        if settings.models == "local" and parts:
-            parts.append(cost)
-    return "\n".join(parts)
+            parts = [paragraph(data.name, documents, found)]
+            parts += [paragraph(name, with_gold(documents, gold), found) for name, gold in data.coarser.items()]
+            took = f"took {time.perf_counter() - began:.0f} s"
+            section = f"boundaries-{data.name.split()[0].strip(',')}{suffix}"
+            report.write_section(section, f"{facts}\n" + "\n".join(parts))
+            print("\n".join(parts) + took, flush=True)
+            if settings.models == "local":
+                report.write_section("detector", f"{facts}\n{detector_cost(documents)}")
 
 
-def measure(folder: Path, models: str) -> None:
-    """Measure and write the section `boundaries`, or `boundaries-openai`."""
-    settings = Settings.load({"models": models})
-    methods: list[Boundaries] = ["embedding"] if models == "local" else ["embedding", "each", "window"]
-    if models == "openai":
-        announce(settings, [d for one in data_sets(folder) for d in one.documents], methods)
-    body = asyncio.run(_measure(folder, settings, methods))
-    facts = report.settings_line(
-        models=f"{settings.embedding_model_name}" + ("" if models == "local" else f", {settings.summary_model_name}"),
+def _facts(settings: Settings) -> str:
+    language = "" if settings.models == "local" else f", {settings.summary_model_name}"
+    return report.settings_line(
+        models=f"{settings.embedding_model_name}{language}",
         cut=f"{settings.cut} {settings.chunk_size}/{settings.chunk_overlap}",
         detector=f"version {DETECTOR_VERSION}, groups of 2 to {MOST_ITEMS}",
         seeds=f"random {baselines.RANDOM_SEEDS.start} to {baselines.RANDOM_SEEDS.stop - 1}, pieces 6",
     )
-    name = "boundaries" if models == "local" else "boundaries-openai"
-    report.write_section(name, f"## Boundaries, models = {models}\n\n{facts}\n{NOTES}\n{body}")
+
+
+def measure(folder: Path, models: str) -> None:
+    """Measure the data sets of a folder and write a section each, and one about what the detector costs."""
+    settings = Settings.load({"models": models})
+    methods: list[Boundaries] = ["embedding"] if models == "local" else ["embedding", "each", "window"]
+    if models == "openai":
+        announce(settings, [d for one in data_sets(folder) for d in one.documents], methods)
+    report.write_section("boundaries", f"## Boundaries\n\n{NOTES}")
+    asyncio.run(_measure(folder, settings, methods))

@@ -15,7 +15,17 @@ HEAD = """# Quality of boundaries and summaries
 Written by `make quality [MODELS=local|openai]`; do not edit by hand. `CORPORA=folder` measures another folder laid out like the
 default one: `text/*qmsum*.jsonl`, `text/*squality*.jsonl`, `manuals/**/*.pdf` (with outlines) and `contracts/**/*.pdf`.
 """
-ORDER = ("boundaries", "detector", "extracts", "language-model", "injection", "samples")
+ORDER = (
+    "boundaries",
+    "boundaries-meetings",
+    "boundaries-manuals",
+    "boundaries-pieces",
+    "detector",
+    "extracts",
+    "language-model",
+    "injection",
+    "samples",
+)
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
