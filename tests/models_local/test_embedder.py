@@ -3,12 +3,13 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import AsyncIterator
+from typing import Any
 
 import numpy as np
 import pytest
 import pytest_asyncio
 
-from tree_builder.errors import BudgetExceeded, ConfigError, ProviderUnavailable
+from tree_builder.errors import BadModelOutput, BudgetExceeded, ConfigError, ProviderUnavailable
 from tree_builder.models.local import LocalEmbedder, LocalModels, SentenceTransformersEmbedder
 from tree_builder.models.local.pool import WorkerPool
 from tree_builder.models.local.vectors import embed
@@ -101,6 +102,19 @@ async def test_a_spent_budget_stops_before_a_process_starts():
     with pytest.raises(BudgetExceeded):
         await LocalEmbedder(pool, Spent()).embed(["text"])
     assert pool.processes == 0
+    await pool.close()
+
+
+async def test_an_error_arrives_as_itself():
+    """When one of several jobs fails, its own error is raised, and the others are no longer waited for."""
+
+    class Failing(WorkerPool):
+        async def run(self, job: str, head: dict[str, Any], *, rank: int = 0) -> tuple[dict[str, Any], bytes]:
+            raise BadModelOutput("no vector for this")
+
+    pool = Failing(2)
+    with pytest.raises(BadModelOutput, match="no vector"):
+        await LocalEmbedder(pool, NullLedger()).embed(["a", "b", "c"])
     await pool.close()
 
 

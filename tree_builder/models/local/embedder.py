@@ -57,10 +57,14 @@ class LocalEmbedder:
         self._ledger.before_call("embed")
         jobs = [texts[i : i + self._job_size(len(texts))] for i in range(0, len(texts), self._job_size(len(texts)))]
         rank = EMBED_RANK[priority]
-        async with asyncio.TaskGroup() as group:
-            parts = [group.create_task(self._embed_job(job, rank)) for job in jobs]
+        tasks = [asyncio.create_task(self._embed_job(job, rank)) for job in jobs]
+        try:
+            parts = await asyncio.gather(*tasks)  # not a TaskGroup: an error is to arrive as itself
+        finally:
+            for task in tasks:
+                task.cancel()
         self._ledger.record("embed", Usage(calls=len(jobs)))
-        return np.concatenate([part.result() for part in parts])
+        return np.concatenate(parts)
 
     def _job_size(self, n_texts: int) -> int:
         """Split also a short list, so that every worker has some of it."""
