@@ -110,6 +110,7 @@ def draw_fault(config: EndpointConfig, kind: str, body: bytes, attempt: int) -> 
 # --- chat ------------------------------------------------------------------------------------------------------------
 
 _FENCE = re.compile(r"<<<([^<>\n]*) ([0-9a-f]{16})>>>\n(.*?)\n<<<end \2>>>", re.DOTALL)
+_LABELLED = re.compile(r"^--- [^\n]* ---\n", re.MULTILINE)
 _TARGET = re.compile(r"about (\d+) characters")
 _ANSWER = re.compile(r"answer\W{0,3}(?:only|with|simply|always|\W){0,12}(yes|no)\b", re.IGNORECASE)
 _CANARY = re.compile(
@@ -133,7 +134,7 @@ def read_prompt(body: Mapping[str, Any]) -> Prompt:
     system = " ".join(str(m.get("content") or "") for m in messages if m.get("role") == "system")
     users = [str(m.get("content") or "") for m in messages if m.get("role") == "user"] or [""]
     fenced = _FENCE.findall(users[0])
-    passages = tuple(text for _, _, text in fenced) or (users[0],)
+    passages = tuple(text for _, _, text in fenced) or tuple(_LABELLED.split(users[0])[1:]) or (users[0],)
     if "response_format" in body or "first_new_topic" in system:
         kind: Literal["summary", "each", "window", "repair"] = "window"
     elif "YES or NO" in system or "YES or NO" in users[-1]:
