@@ -1,0 +1,211 @@
+"""Growing in parallel: speed and extra calls against the plain way.
+
+Over HTTP, to a simulated service in a process of its own: a call takes 0.25 s and 4 ms an output token, times a scale.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from benchmarks import made_up
+from benchmarks.plain import Contents, Plain, Timed, contents, timed
+from benchmarks.report import Row
+from tree_builder.grow import Grower
+from tree_builder.model import NodeType, Tree
+from tree_builder.models import open_models
+from tree_builder.protocols import Embedder, LanguageModel
+from tree_builder.settings import Settings
+from tree_builder.testing.endpoint import EndpointConfig, SubprocessEndpoint
+from tree_builder.testing.fakes import MemoryMemo, MemoryVectors, NullLedger
+
+CHUNKS, DOCUMENTS, DIRECTORIES, CORPUS_CHUNKS = 550, 40, 8, 3082
+CURVE = ((0.0, 0.1), (0.05, 0.2), (0.1, 0.25), (0.25, 0.5))
+"""Shares of extra calls allowed, and the scale of latency at which each is run: the more calls in flight, the closer to real."""
+PLAIN_SCALE = 0.05
+_notes: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The tree of the plain way, and how long it takes: one call after another, and as the two clocks of `plain` say."""
+
+    contents: Contents
+    calls: int
+    total_s: float
+    in_order_s: float
+    free_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of ours. wall_s and busy_s (latencies added up) at full latency."""
+
+    same: bool
+    calls: int
+    wall_s: float
+    busy_s: float
+    cpu_s: float
+
+    def bound_s(self, path_s: float, slots: int) -> float:
+        return max(path_s, self.busy_s / slots)
+
+
+def latency_s(answer: str) -> float:
+    return 0.25 + 0.004 * ((len(answer) + 3) // 4)
+
+
+@asynccontextmanager
+async def models(url: str, settings: Settings) -> AsyncIterator[tuple[Embedder, LanguageModel]]:
+    """Open the real client on the simulated service, with nothing kept from before."""
+    environ = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+    async with open_models(settings, MemoryMemo(), MemoryVectors(), NullLedger(), environ=environ) as pair:
+        yield pair
+
+
+def settings(*, boundaries: str = "each", speculation: float = 0.25, concurrency: int = 32) -> Settings:
+    return Settings(models="openai", boundaries=boundaries, speculation=speculation, concurrency=concurrency)  # type: ignore[arg-type]
+
+
+class Bench:
+    def __init__(self, endpoint: SubprocessEndpoint) -> None:
+        self.endpoint = endpoint
+
+    def _scale(self, scale: float) -> None:
+        self.endpoint.configure(EndpointConfig(scale=scale))
+
+    async def plain(
+        self, grow: Callable[[Plain], Awaitable[Timed]], *, window: int = 0, scale: float = 0.0
+    ) -> tuple[Reference, float]:
+        """Grow the plain way; give the reference, and the wall time it really took at that scale."""
+        self._scale(scale)
+        async with models(self.endpoint.base_url, settings(speculation=0, concurrency=1)) as (_, language):
+            plain = Plain(language, latency_s, window)
+            began = time.perf_counter()
+            top = await grow(plain)
+            wall_s = time.perf_counter() - began
+        return Reference(top.contents, plain.calls, plain.total_s, top.in_order_s, top.free_s), wall_s
+
+    async def ours(
+        self,
+        config: Settings,
+        grow: Callable[[Grower], Awaitable[Tree]],
+        reference: Reference,
+        *,
+        scale: float,
+        many: bool,
+    ) -> Run:
+        """Grow our way, at that scale of latency."""
+        self._scale(scale)
+        async with models(self.endpoint.base_url, config) as (embedder, language):
+            grower = Grower(language, embedder, config, many=many)
+            began, cpu = time.perf_counter(), time.process_time()
+            tree = await grow(grower)
+            wall_s, cpu_s = time.perf_counter() - began, time.process_time() - cpu
+        stats = self.endpoint.stats()
+        busy_s = stats["busy_s"] - stats["embed"] * 0.25 * scale
+        return Run(contents(tree) == reference.contents, stats["chat"], wall_s / scale, busy_s / scale, cpu_s)
+
+
+def library() -> list[list[Tree]]:
+    sizes = made_up.sizes(DOCUMENTS, CORPUS_CHUNKS, seed=1)
+    per = DOCUMENTS // DIRECTORIES
+    return [made_up.document(n, seed=100 + i, shelf=i // per, doc_path=f"{i}") for i, n in enumerate(sizes)]
+
+
+async def grow_library(grower: Grower, documents: Sequence[Sequence[Tree]]) -> Tree:
+    """Grow all documents side by side, directories and root as their items come."""
+    per = len(documents) // DIRECTORIES
+    tops = [asyncio.create_task(grower.grow_document(chunks)) for chunks in documents]
+
+    async def stream(tasks: Sequence[asyncio.Task[Tree]]) -> AsyncIterator[asyncio.Task[Tree]]:
+        for task in tasks:
+            yield task
+
+    directories = [
+        asyncio.create_task(
+            grower.grow_directory(stream(tops[i : i + per]), top=NodeType.DIR_TOP, dir_path=str(i // per))
+        )
+        for i in range(0, len(documents), per)
+    ]
+    return await grower.grow_directory(stream(directories), top=NodeType.ROOT, dir_path=".")
+
+
+async def plain_library(plain: Plain, documents: Sequence[Sequence[Tree]]) -> Timed:
+    per = len(documents) // DIRECTORIES
+    shelves = [documents[i : i + per] for i in range(0, len(documents), per)]
+    directories = [await plain.tree([await plain.tree(timed(chunks)) for chunks in shelf]) for shelf in shelves]
+    return await plain.tree(directories)
+
+
+def rows_of(
+    what: str, run: Run, reference: Reference, slots: int, *, speed: float, extra: float | None, against_s: float
+) -> list[Row]:
+    faster, more = against_s / run.wall_s, run.calls / reference.calls - 1
+    beside = f"{run.wall_s:.1f} s beside {against_s:.0f} s; {run.calls} calls beside {reference.calls}"
+    rows = [Row(f"{what}: speed against the plain way", f"{faster:.1f}x", f"{speed:.0f}x", faster >= speed, beside)]
+    if extra is not None:
+        rows.append(Row(f"{what}: extra calls", f"{more:.1%}", f"{extra:.0%}", more <= extra))
+    rows.append(Row(f"{what}: tree identical to the plain one", "yes" if run.same else "no", "yes", run.same))
+    ratio = run.wall_s / run.bound_s(reference.in_order_s, slots)
+    path = f"critical path of the plain order of calls {reference.in_order_s:.0f} s, calls / slots {run.busy_s / slots:.0f} s"
+    rows.append(
+        Row(f"{what}: wall against max(critical path, calls / slots)", f"{ratio:.2f}", "1.3", ratio <= 1.3, path)
+    )
+    floor = run.wall_s / run.bound_s(reference.free_s, slots)
+    note = f"were all boundaries known at once: {reference.free_s:.0f} s"
+    rows.append(Row(f"{what}: the same, had no group to wait for the one before", f"{floor:.2f}", beside=note))
+    return rows
+
+
+async def measure(bench: Bench) -> list[Row]:
+    chunks = made_up.document(CHUNKS, seed=2)
+    each, plain_wall_s = await bench.plain(lambda plain: plain.tree(timed(chunks)), scale=PLAIN_SCALE)
+    _notes.append(
+        f"The plain way, run for real at {PLAIN_SCALE:g} of the latency: {plain_wall_s:.1f} s for {each.calls} calls, of which "
+        f"{each.total_s * PLAIN_SCALE:.1f} s are latency. At full latency its {each.calls} answers add up to {each.total_s:.0f} s, "
+        "which is what ours is compared with, our own overhead included and the plain way's left out.\n"
+    )
+    rows, curve = [], []
+    for share, scale in CURVE:
+        config = settings(speculation=share)
+        run = await bench.ours(config, lambda g: g.grow_document(chunks), each, scale=scale, many=False)
+        curve.append(
+            f"| {share:g} | {run.calls / each.calls - 1:.1%} | {each.total_s / run.wall_s:.1f}x | {run.wall_s:.1f} s | {scale:g} |"
+        )
+    rows += rows_of(
+        f"1 document of {CHUNKS} chunks, each, 32 in flight", run, each, 32, speed=8, extra=0.25, against_s=each.total_s
+    )
+    head = "| speculation | extra calls | speed | wall | run at latency x |\n| ---: | ---: | ---: | ---: | ---: |"
+    _notes.append("Speed against extra calls, one document, `each`:\n\n" + "\n".join([head, *curve]) + "\n")
+
+    window, _ = await bench.plain(lambda plain: plain.tree(timed(chunks)), window=10)
+    config = settings(boundaries="window")
+    run = await bench.ours(config, lambda g: g.grow_document(chunks), window, scale=0.5, many=False)
+    rows += rows_of("the same, window", run, window, 32, speed=25, extra=None, against_s=each.total_s)
+    calls = run.calls / CHUNKS
+    rows.append(Row("the same, window: calls a chunk", f"{calls:.2f}", "0.45", calls <= 0.45, f"{window.calls} plain"))
+
+    documents = library()
+    reference, _ = await bench.plain(lambda plain: plain_library(plain, documents))
+    config = settings(concurrency=64)
+    run = await bench.ours(config, lambda g: grow_library(g, documents), reference, scale=1.0, many=True)
+    what = f"{DOCUMENTS} documents in {DIRECTORIES} directories, each, 64 in flight"
+    rows += rows_of(what, run, reference, 64, speed=40, extra=0.02, against_s=reference.total_s)
+    cpu_ms = 1000 * run.cpu_s / run.calls
+    beside = "all CPU time of the process, the HTTP client and the embedding of chunks included"
+    rows.append(Row("CPU time a model call, 64 in flight", f"{cpu_ms:.1f} ms", "3 ms", cpu_ms < 3, beside))
+    return rows
+
+
+def main() -> list[Row]:
+    _notes.clear()
+    with SubprocessEndpoint(EndpointConfig()) as endpoint:
+        return asyncio.run(measure(Bench(endpoint)))
+
+
+def notes() -> str:
+    return "\n".join(_notes)
