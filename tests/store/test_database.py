@@ -10,7 +10,8 @@ import psycopg
 import pytest
 
 from tree_builder.errors import ConfigError, Conflict, NotFound, SchemaOutOfDate, StoreError, StoreUnavailable
-from tree_builder.store.database import Database, connect, is_transient, redact, split_password
+from tree_builder.store.address import redact, split_password
+from tree_builder.store.database import Database, connect, is_transient
 from tree_builder.store.statements import parse
 
 PAIR = parse("-- name: pair\n-- A row.\nselect :n::int as n, 'a%' as word;", source="test")["pair"]

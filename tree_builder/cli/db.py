@@ -34,7 +34,7 @@ def url(show_password: bool, minutes: float, as_json: bool, **given: Any) -> int
     somebody is connected.
     """
     settings = _settings(given)
-    from tree_builder.store.database import redact
+    from tree_builder.store.address import redact
     from tree_builder.store.embedded.holder import hold
 
     address = settings.database_url or hold(settings.data_dir, minutes * 60)

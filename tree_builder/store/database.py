@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from pgvector.psycopg import register_vector_async
@@ -21,6 +20,7 @@ from psycopg.rows import class_row, dict_row, scalar_row
 from psycopg_pool import AsyncConnectionPool
 
 from tree_builder.errors import ConfigError, NotFound, SchemaOutOfDate
+from tree_builder.store.address import parameters_of
 from tree_builder.store.errors import is_transient, translated
 from tree_builder.store.statements import Statement
 
@@ -36,7 +36,6 @@ __all__ = [
     "find",
     "get",
     "is_transient",
-    "redact",
     "resolve_url",
 ]
 
@@ -47,14 +46,6 @@ Query = Statement | LiteralString | sql.SQL | sql.Composed
 OLDEST_SERVER = 15
 OLDEST_PGVECTOR = (0, 8, 0)
 ADVISED_PGVECTOR = (0, 8, 4)  # 0.8.2 to 0.8.4 mended HNSW indexes which a vacuum could damage
-
-# libpq waits for ever by default; a peer which vanished without a word is noticed after about two minutes.
-_DEFAULTS = {
-    "connect_timeout": "10",
-    "keepalives_idle": "60",
-    "keepalives_interval": "15",
-    "keepalives_count": "4",
-}
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +74,7 @@ class Database:
         # The pool would report a failed connection as a time-out only, so the first one is made without it.
         async with connect(url, application_name=application_name):
             pass
-        parameters = _parameters(url, application_name)
+        parameters = parameters_of(url, application_name)
         pool = AsyncConnectionPool[Connection](
             conninfo.make_conninfo(**parameters),
             kwargs={"autocommit": True},
@@ -197,7 +188,7 @@ async def connect(url: str, *, application_name: str = "tree-builder", raw: bool
     Raises:
         ConfigError, StoreUnavailable, SchemaOutOfDate: as `Database.open`.
     """
-    parameters = _parameters(url, application_name)
+    parameters = parameters_of(url, application_name)
     with translated():
         connection: Connection = await psycopg.AsyncConnection.connect(
             conninfo.make_conninfo(**parameters), autocommit=True
@@ -268,48 +259,6 @@ async def use_vector_schema(connection: Connection) -> None:
 async def _configure(connection: Connection) -> None:
     await use_vector_schema(connection)
     await register_vector_async(connection)
-
-
-def _parameters(url: str, application_name: str) -> dict[str, Any]:
-    """Split the address, with defaults for what it leaves open.
-
-    Raises:
-        ConfigError: it cannot be understood. libpq's own words are dropped: they may quote the password.
-    """
-    url = re.sub(r"\A(postgres(?:ql)?)\+\w+://", r"\1://", url)
-    try:
-        given = conninfo.conninfo_to_dict(url)
-    except psycopg.Error:
-        raise ConfigError(
-            "the database address cannot be understood; expected postgresql://USER:PASSWORD@HOST:PORT/NAME"
-            " (special characters in the password as %XX)"
-        ) from None
-    return {**_DEFAULTS, "application_name": application_name, **given}
-
-
-def redact(url: str) -> str:
-    """Give the address with its password, if it has one, as `***`.
-
-    Raises:
-        ConfigError: it cannot be understood.
-    """
-    given = _parameters(url, "")
-    if not given.get("password"):
-        return url
-    if "://" not in url:
-        return conninfo.make_conninfo(url, password="***")  # noqa: S106 -- what is shown instead of one
-    parts = urlsplit(url)
-    user, _, place = parts.netloc.rpartition("@")
-    netloc = f"{user.split(':')[0]}:***@{place}" if ":" in user else parts.netloc
-    query = re.sub(r"(^|&)password=[^&]*", r"\1password=***", parts.query)
-    return urlunsplit(parts._replace(netloc=netloc, query=query))
-
-
-def split_password(url: str) -> tuple[str, str | None]:
-    """Give the address without its password, as psql takes it, and the password."""
-    given = _parameters(url, "psql")
-    password = given.pop("password", None)
-    return conninfo.make_conninfo(**given), password
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from tree_builder.errors import ConfigError
-from tree_builder.store.database import split_password
+from tree_builder.store.address import split_password
 from tree_builder.store.embedded.binaries import find_binaries
 from tree_builder.store.embedded.server import serve
 
