@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from tree_builder.grow.groups import Formation, Limits, formed
 from tree_builder.grow.items import END, Item, Items
-from tree_builder.model import Decision, Summary
+from tree_builder.model import Decision, Summary, Tree
 from tree_builder.protocols import Embedder, Verdict, WindowVerdict
 
 if TYPE_CHECKING:
     from tree_builder.protocols import Matrix
 
-Detect = Callable[[Sequence[str], "Matrix"], Sequence[Decision]]
-"""Texts of a level and their vectors to boundaries: each a Decision whose `at` is the index of the item which starts a group."""
+Detect = Callable[[Sequence[Tree], "Matrix"], Sequence[Decision]]
+"""The items of a level and their vectors to decisions, each about the item whose index is `at`."""
 
 
 class Ask(Protocol):
@@ -143,9 +143,9 @@ class Embedding:
             position = item.next
         if len(level) < 3:
             return {}
-        texts = [item.tree.content for item in level]
-        vectors = await self._embedder.embed(texts)
-        decisions = await asyncio.to_thread(self._detect, texts, vectors)
+        trees = [item.tree for item in level]
+        vectors = await self._embedder.embed([tree.content for tree in trees])
+        decisions = await asyncio.to_thread(self._detect, trees, vectors)
         return {level[d.at].start: d for d in decisions}
 
 

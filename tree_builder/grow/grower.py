@@ -8,7 +8,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 from tree_builder.grow.boundaries import Detect
 from tree_builder.grow.budgeting import Budgeting
 from tree_builder.grow.desk import Desk, Slots
-from tree_builder.grow.detecting import detect_boundaries
+from tree_builder.grow.detector import detect as detect_boundaries
 from tree_builder.grow.growth import Growth
 from tree_builder.grow.items import Arriving
 from tree_builder.grow.plan import Plan
