@@ -34,7 +34,8 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 as click hands it over
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        name = cmd_name
         if name not in COMMANDS:
             return None
         if ctx.resilient_parsing or "--help" in sys.argv[1:2]:

@@ -46,7 +46,9 @@ def demo(folder: Path, query: str | None, **given: Any) -> int:
     run("search", query or words, "-k", "4")
     run("check")
     click.echo()
-    click.echo("Go on with: tree-builder context QUERY, tree-builder walk QUERY, tree-builder show NODE_ID, tree-builder db psql")
+    click.echo(
+        "Go on with: tree-builder context QUERY, tree-builder walk QUERY, tree-builder show NODE_ID, tree-builder db psql"
+    )
     return code
 
 

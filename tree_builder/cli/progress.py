@@ -90,6 +90,6 @@ def _calls(progress: Progress) -> str:
 
 def _left(progress: Progress) -> str:
     done = progress.bytes_done / progress.bytes_total if progress.bytes_total else 0.0
-    if done < 0.05:
+    if done < 0.2:
         return ""
     return f"about {progress.elapsed_s * (1 - done) / done:.0f} s left"

@@ -37,7 +37,7 @@ class TreeRetriever(BaseRetriever):
     ) -> None:
         self._tree = tree
         self._k = k
-        self._mode = mode
+        self._mode: Mode = mode
         self._search = search
         super().__init__()
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from tree_builder.errors import ConfigError, Conflict, NothingPublished, TreeBuilderError
 from tree_builder.grow import Grower
@@ -183,7 +184,9 @@ class Run:
             self._report.spent_so_far = ledger.report
             memo = PostgresMemo(self._db, self._run_id)
             vectors = PostgresVectors(self._db, self._settings.embedding_model_name, self._known_dimensions())
-            async with self._models(self._settings, memo, vectors, ledger) as (embedder, language):
+            # pyright tells the coroutines which `retried` gives from those of `async def`.
+            store = cast("VectorStore", vectors)
+            async with self._models(self._settings, memo, store, ledger) as (embedder, language):
                 self._report.models = {"embedding": embedder.name, "summary": language.name}
                 self._progress.spent = lambda: ledger.total
                 outcomes = await self._grow(plan, known, unfinished, pool=pool, embedder=embedder, language=language)

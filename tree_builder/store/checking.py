@@ -23,7 +23,13 @@ LAWS = (
     "leftovers_of_dead_runs",
     "runs_off_the_ledger",
 )
-_OF_NODES = ("nodes_without_parent", "nodes_with_wrong_children", "nodes_without_text", "nodes_with_wrong_body", "nodes_without_vector")
+_OF_NODES = (
+    "nodes_without_parent",
+    "nodes_with_wrong_children",
+    "nodes_without_text",
+    "nodes_with_wrong_body",
+    "nodes_without_vector",
+)
 _OF_DOCUMENTS = ("documents_without_one_top", "documents_with_gaps")
 
 

@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 
 from psycopg.types.json import Jsonb
 
@@ -15,7 +15,7 @@ from tree_builder.model import Decision, NodeType, PlacedNode, Tree
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
-COLUMNS = (
+COLUMNS: tuple[tuple[LiteralString, str], ...] = (
     ("node_id", "uuid"),
     ("since_run", "int8"),
     ("corpus_id", "int4"),
@@ -35,7 +35,9 @@ COLUMNS = (
     ("flags", "text[]"),
     ("decisions", "jsonb"),
 )
-COPY_NODES = f"copy staged_node ({', '.join(name for name, _ in COLUMNS)}) from stdin (format binary)"
+COPY_NODES: LiteralString = (
+    "copy staged_node (" + ", ".join(name for name, _ in COLUMNS) + ") from stdin (format binary)"
+)
 COPY_TEXTS = "copy staged_text (text_id, content, language) from stdin (format binary)"
 COPY_VECTORS = "copy staged_vector (text_id, embedding) from stdin (format binary)"
 

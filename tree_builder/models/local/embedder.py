@@ -97,7 +97,9 @@ class SentenceTransformersEmbedder:
         """
         name = setting.removeprefix(SENTENCE_TRANSFORMERS)
         try:
-            from sentence_transformers import SentenceTransformer
+            from sentence_transformers import (  # pyright: ignore[reportMissingImports]  # the user's to install
+                SentenceTransformer,
+            )
         except ImportError as error:
             raise ConfigError(
                 f"embedding_model = {setting!r} needs the package sentence-transformers: pip install sentence-transformers",

@@ -41,7 +41,8 @@ def answer(job: str, head: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
 
 def main() -> None:
     """Serve jobs until stdin ends. An error is answered, not raised: one bad text must not cost the loaded model."""
-    os.environ.update(ONE_THREAD)
+    for name, value in ONE_THREAD.items():
+        os.environ[name] = value
     stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library which prints must not write into the frames
     while (frame := frames.read(stdin)) is not None:

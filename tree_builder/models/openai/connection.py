@@ -58,6 +58,7 @@ class Account:
         """
         environ = os.environ if environ is None else environ
         base_url = (environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).strip().rstrip("/")
+        url = urlsplit("")
         try:
             url = urlsplit(base_url)
             usable = url.scheme in ("http", "https") and bool(url.hostname) and (url.port is None or url.port > 0)

@@ -31,6 +31,7 @@ MAX_TEXT_TOKENS = 8192
 DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 LONGEST_GATHERING_S = 2.0
 """Texts wait so long, at most, for a request in flight to end before they go in one of their own."""
+_NO_ROWS = np.zeros((0, 0), dtype=np.float32)
 _BAD_ATTEMPTS = 3
 _ARRAY = re.compile(rb'"embedding"\s*:\s*(\[[^\]]*\]|"[^"]*")')
 
@@ -216,7 +217,7 @@ class OpenAIEmbedder:
             )
             # A thread: a request's worth of vectors is up to 40 MB of digits.
             read = read_embeddings if len(content) < 100_000 else _in_thread(read_embeddings)
-            fault = ""
+            fault, rows = "", _NO_ROWS
             try:
                 found = read(content, len(batch))
                 rows, counted = await found if asyncio.iscoroutine(found) else found
