@@ -95,6 +95,18 @@ def test_words_broken_at_line_ends_are_joined() -> None:
     )
 
 
+def test_hyphens_which_belong_to_a_word_stay() -> None:
+    """A hyphen after digits joins without a space; one which waits for its second word keeps its space."""
+    lines = [
+        (72, 700, "It runs on machines of the 32-"),
+        (72, 686, "bit kind, and was made for pre-"),
+        (72, 672, "and post-war engines alike all"),
+    ]
+    assert read_bytes(lines_pdf(lines), "a.pdf").text == (
+        "It runs on machines of the 32-bit kind, and was made for pre- and post-war engines alike all"
+    )
+
+
 def test_columns_are_read_one_after_the_other() -> None:
     """The left column comes before the right one, and a sentence goes on across the two."""
 

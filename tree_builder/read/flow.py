@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tree_builder.read.lines import Line, Page
-from tree_builder.read.text import HYPHEN, hyphenated_words, join_hyphens, tame_leaders
+from tree_builder.read.text import AND, HYPHEN, hyphen_between, hyphenated_words, join_hyphens, tame_leaders
 
 _ITEM = re.compile(
     r"(?:[\u2022\u25e6\u25aa\u2023\u2219\u00b7\u25cb\u25cf\u25a0\u25a1\u2013\u2014*\u27a2\u2713-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,5})[.)]) "
@@ -20,6 +20,7 @@ _BULLETS = frozenset("\u2022\u25e6\u25aa\u2023\u2219\u25cb\u25cf\u25a0\u25a1\u27
 _WIDE = 0.85  # of the height a character; text which is wider has gaps in it
 _SAMPLE = 40  # pages which tell the usual distance between lines
 SPACE, LINE, PARAGRAPH = " ", "\n", "\n\n"
+GLUED, BROKEN = "", HYPHEN  # a hyphen which stays, without a space; one which broke a word
 
 
 def flow(pages: Sequence[Page]) -> tuple[str, list[int]]:
@@ -34,10 +35,9 @@ def flow(pages: Sequence[Page]) -> tuple[str, list[int]]:
         text = tame_leaders(join_hyphens(text, known))
         if text and before is not None:
             joint = _across(before, page.lines[0], edge)
-            if joint == "" and parts[-1].endswith(("-", HYPHEN)):
+            if joint == BROKEN:
                 parts[-1], at = parts[-1][:-1], at - 1
-                tail = parts[-1].rpartition(" ")[2] + HYPHEN + text.partition(" ")[0]
-                joint = "-" if "-" in join_hyphens(tail, known) else ""
+                joint = hyphen_between(parts[-1], text, known)
             parts.append(joint)
             at += len(joint)
         starts.append(at)
@@ -77,16 +77,15 @@ def _page_text(lines: Sequence[Line], usual: float) -> tuple[str, float]:
             and 0.45 * size < before.y_end - y < tight
             and edge - before.x1 <= size
             and abs(size - before.size) < 0.1 * size
-            and before.text[-1] != HYPHEN
+            and before.text[-1] not in {HYPHEN, "-"}
             and text[1:2] not in {")", "."}
             and x1 - x0 < _WIDE * size * len(text)
             and abs(x0 - before.x0) < 60
             and not (line.jump or line.row or before.row or before.text[-1].isdigit())
         )
         joint = SPACE if plain else _joint(before, line, edge, pitch)
-        if joint == "":
+        if joint == BROKEN:
             parts[-1] = parts[-1].rstrip("-" + HYPHEN)
-            joint = HYPHEN
         parts.append(joint)
         parts.append(text)
         before = line
@@ -121,7 +120,7 @@ def _edges_of_run(run: Sequence[Line], shared: Sequence[float]) -> list[float]:
 
 
 def _joint(before: Line, line: Line, edge: float, pitch: float) -> str:
-    """Say what belongs between two lines; "" where a hyphen at the end is to be joined."""
+    """Say what belongs between two lines."""
     if before.row or line.row:
         return LINE if before.row and line.row else PARAGRAPH
     gap = before.y_end - line.y
@@ -150,7 +149,14 @@ def _joint(before: Line, line: Line, edge: float, pitch: float) -> str:
         return LINE
     if ended and line.x0 - before.x0 > 0.8 * line.size and not _ITEM.match(before.text):
         return PARAGRAPH
-    return "" if before.text[-1] == HYPHEN else SPACE
+    if before.text[-1] == "-" and _is_compound(before.text, line.text):
+        return GLUED
+    return BROKEN if before.text[-1] == HYPHEN else SPACE
+
+
+def _is_compound(before: str, after: str) -> bool:
+    """Whether a hyphen at the end of a line is part of a word, as in 32-bit, and none which waits, as in pre- and post-war."""
+    return before[-2:-1].isalnum() and after[0].isalnum() and after.partition(" ")[0].lower() not in AND
 
 
 def _across(before: Line, line: Line, edge: float) -> str:
@@ -158,7 +164,7 @@ def _across(before: Line, line: Line, edge: float) -> str:
     if before.row or line.row or _next_word_fits(before, line, edge) or not _goes_on(before, line):
         return PARAGRAPH
     hyphen = before.text[-1] == HYPHEN or (before.text[-1] == "-" and before.text[-2:-1].isalpha())
-    return "" if hyphen and line.text[0].islower() else SPACE
+    return BROKEN if hyphen and line.text[0].islower() else SPACE
 
 
 def _goes_on(before: Line, line: Line) -> bool:

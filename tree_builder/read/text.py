@@ -23,6 +23,7 @@ _REPLACED = {
     "\ufffd": "\ufffd",
     **{chr(0xFB00 + i): letters for i, letters in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))},
 }
+AND = frozenset(("and", "or", "und", "oder", "bzw", "et", "ou", "y", "e", "en", "of", "och", "eller"))
 _JOINERS = "\u200c\u200d"  # part of the spelling in Persian and in Indic scripts
 _LEADERS = re.compile(r"[._\u2024\u2025\u2026\u00b7](?: ?[._\u2024\u2025\u2026\u00b7]){4,}")
 _TAIL = re.compile(r"[^\W\d_]+$")
@@ -68,20 +69,26 @@ def hyphenated_words(text: str) -> frozenset[tuple[str, str]]:
 
 
 def join_hyphens(text: str, known: frozenset[tuple[str, str]]) -> str:
-    """Join the words which `HYPHEN` breaks.
-
-    The hyphen itself stays before a capital or digit, and in words which carry it elsewhere in the document (`known`, of
-    `hyphenated_words`).
-    """
+    """Join the words which `HYPHEN` breaks. known: of `hyphenated_words`."""
     if HYPHEN not in text:
         return text
     parts = text.split(HYPHEN)
     out = [parts[0]]
     for before, after in pairwise(parts):
-        left, right = _TAIL.search(before[-30:]), _HEAD.match(after)
-        stays = not left or not right or not right[0][0].islower() or (left[0].lower(), right[0].lower()) in known
-        out.append(("-" if stays else "") + after)
+        out.append(hyphen_between(before, after, known) + after)
     return "".join(out)
+
+
+def hyphen_between(before: str, after: str, known: frozenset[tuple[str, str]]) -> str:
+    """Say what remains of a hyphen at the end of a line.
+
+    Nothing, as a rule. The hyphen itself before a capital or digit, and in words which carry it elsewhere in the document; with
+    a space where it waits for its second word, as in pre- and post-war.
+    """
+    left, right = _TAIL.search(before[-30:]), _HEAD.match(after)
+    if not left or not right or not right[0][0].islower() or (left[0].lower(), right[0].lower()) in known:
+        return "-"
+    return "- " if right[0] in AND else ""
 
 
 def needs_cleaning(text: str, lines: Iterable[str]) -> bool:
