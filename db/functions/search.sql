@@ -35,11 +35,11 @@ begin
         ), t as materialized (
             select h.*
             from tree_builder.text_hits($1, $3, $4, (select coalesce(array_agg(v.text_id), '{}') from v)) as h
-        ), both_sides as (
+        ), both_sides as materialized ( -- below a policy the index takes a plain column only, no coalesce
             select coalesce(v.node_id, t.node_id) as node_id, coalesce(v.text_id, t.text_id) as text_id,
                 v.similarity, v.place as vector_place, t.score, t.place as text_place
             from v full join (select * from t where t.node_id is not null) as t on v.node_id = t.node_id
-        ), candidates as (
+        ), candidates as materialized (
             select b.node_id, b.vector_place, b.text_place,
                 coalesce(b.similarity, (
                     select 1 - (e.embedding operator(%2$I.<=>) $2)
@@ -54,22 +54,49 @@ begin
                 case $5
                     when 'ranks' then coalesce(1.0 / (60 + c.vector_place), 0) + coalesce(1.0 / (60 + c.text_place), 0)
                     else coalesce((c.similarity - avg(c.similarity) over ()) / nullif(stddev_pop(c.similarity) over (), 0), 0)
-                        + coalesce((c.text_score - avg(c.text_score) over ()) / nullif(stddev_pop(c.text_score) over (), 0), 0)
+                        + 2
+                        * coalesce((c.text_score - avg(c.text_score) over ()) / nullif(stddev_pop(c.text_score) over (), 0), 0)
                 end::double precision as score
             from candidates as c
+        ), placed as (
+            select f.*, n.corpus_id, coalesce(n.doc_path, n.node_id::text) as document, min(f.score) over () as least,
+                row_number() over (
+                    partition by n.corpus_id, coalesce(n.doc_path, n.node_id::text)
+                    order by f.score desc, f.similarity desc, f.node_id
+                ) as nth
+            from fused as f
+            cross join lateral (
+                -- The limit keeps this a look-up by node, however many rows the planner expects.
+                select p.corpus_id, p.node_id, p.doc_path
+                from tree_builder.published_node as p where p.node_id = f.node_id limit 1
+            ) as n
+        ), weighed as (
+            -- A document of several good passages is likelier the one which is meant: the mean of its best three counts by half,
+            -- a missing one as the worst of all. Each further passage of it counts a little less, so that others have a place.
+            select p.*,
+                case $5
+                    when 'ranks' then p.score
+                    else p.score - 0.5 * (p.nth - 1)
+                        + 0.5 / 3 * (
+                            sum(p.score) filter (where p.nth <= 3) over document
+                            + p.least * greatest(3 - count(*) over document, 0)
+                        )
+                end as final
+            from placed as p
+            window document as (partition by p.corpus_id, p.document)
         )
-        select row_number() over (order by f.score desc, f.similarity desc, f.node_id)::integer, f.score, f.similarity,
-            f.vector_place, f.text_score, f.text_place, f.node_id,
+        select row_number() over (order by w.final desc, w.similarity desc, w.node_id)::integer, w.final, w.similarity,
+            w.vector_place, w.text_score, w.text_place, w.node_id,
             null::text, null::text, null::integer, null::uuid, null::integer, null::text, null::text, null::text,
             null::text, null::text, null::integer, null::integer, null::integer, null::integer, null::bigint
-        from fused as f
+        from weighed as w
     $statement$, tree_builder.vector_dimensions(query), tree_builder.vector_schema())
     using words, query, want, scope, fusion;
 end
 $$;
 comment on function tree_builder.search_fused(text, vector, integer, tree_builder.search_scope, text) is
 'The candidates of both searches, each with both scores, fused: by scores (each standardized over the candidates, then '
-'added) or by ranks (reciprocal, 60).';
+'added, words twice) or by ranks (reciprocal, 60).';
 
 create or replace function tree_builder.vector_dimensions(query vector)
 returns integer
