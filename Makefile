@@ -8,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CORPUS ?= examples
 PYTEST_ARGS ?=
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 INSTALL := $(PIP) install --require-hashes
 export CORPUS
 
