@@ -82,35 +82,36 @@ declare
     few constant integer := least(4000, greatest(800, 2000000 / dimensions));
     -- The index knows vectors by half floats: some more are taken, and put in order by the whole ones.
     near constant integer := want + want / 2 + 10;
-    opclass_schema constant name := tree_builder.vector_schema();
+    pgvector constant name := tree_builder.vector_schema();
     sample uuid [];
-    narrow constant boolean := tree_builder.is_limited(scope) or row_security_active('tree_builder.node');
-    source text;
 begin
-    if narrow then
+    if tree_builder.is_limited(scope) or row_security_active('tree_builder.node') then
         sample := tree_builder.search_sample(scope, few);
     end if;
-    if sample is not null then
-        source := format(
-            'select v.text_id, v.embedding operator(%1$I.<=>) $2 as distance'
-            ' from tree_builder.vectors as v where v.model_id = %2$s and v.text_id = any($4)'
-            ' order by 2, 1 limit $3', opclass_schema, scope.model_id);
-        return query execute tree_builder.vector_statement(source) using scope, query, want, sample;
-        return;
+    if sample is null then
+        perform set_config('hnsw.ef_search', least(1000, greatest(200, 2 * near))::text, true);
+        execute format(
+            'select array('
+            ' select v.text_id from tree_builder.vectors as v'
+            ' cross join lateral ('
+            ' select 1 from tree_builder.node as n'
+            ' inner join tree_builder.corpora as n_c on n.corpus_id = n_c.corpus_id'
+            ' where n.text_id = v.text_id and %4$s limit 1'
+            ' ) as fits'
+            ' where v.model_id = %2$s and v.indexed'
+            ' order by v.embedding::%1$I.halfvec(%3$s) operator(%1$I.<=>) $2::%1$I.halfvec(%3$s) limit $3)',
+            pgvector, scope.model_id, dimensions, tree_builder.search_condition('n')
+        ) into sample using scope, query, near;
+        -- The walk through the index ends some time; what is far from the query is compared one by one then.
+        if cardinality(sample) < want then
+            sample := tree_builder.search_sample(scope, 2000000000);
+        end if;
     end if;
-    source := format(
+    return query execute tree_builder.vector_statement(format(
         'select v.text_id, v.embedding operator(%1$I.<=>) $2 as distance'
-        ' from tree_builder.vectors as v'
-        ' cross join lateral ('
-        ' select 1 from tree_builder.node as n'
-        ' inner join tree_builder.corpora as n_c on n.corpus_id = n_c.corpus_id'
-        ' where n.text_id = v.text_id and %4$s limit 1'
-        ' ) as fits'
-        ' where v.model_id = %2$s and v.indexed'
-        ' order by v.embedding::%1$I.halfvec(%3$s) operator(%1$I.<=>) $2::%1$I.halfvec(%3$s) limit $4',
-        opclass_schema, scope.model_id, dimensions, tree_builder.search_condition('n'));
-    perform set_config('hnsw.ef_search', least(1000, greatest(200, 2 * near))::text, true);
-    return query execute tree_builder.vector_statement(source) using scope, query, want, near;
+        ' from tree_builder.vectors as v where v.model_id = %2$s and v.text_id = any($4)'
+        ' order by 2, 1 limit $3', pgvector, scope.model_id
+    )) using scope, query, want, sample;
 end
 $$;
 comment on function tree_builder.vector_hits(vector, integer, tree_builder.search_scope, integer) is

@@ -109,8 +109,9 @@ as $$
         'exists (select 1 from tree_builder.path_grants as g where g.corpus_id = node.corpus_id'
         ' and tree_builder.lies_within(coalesce(node.doc_path, node.dir_path), g.prefix))'
     ),
-    ('tree_builder.texts'::regclass, 'exists (select 1 from tree_builder.node as n where n.text_id = texts.text_id)'),
-    ('tree_builder.vectors'::regclass, 'exists (select 1 from tree_builder.node as n where n.text_id = vectors.text_id)'),
+    -- offset 0: one look into the index for each row in question; without it every search may begin by hashing all nodes.
+    ('tree_builder.texts'::regclass, 'exists (select 1 from tree_builder.node as n where n.text_id = texts.text_id offset 0)'),
+    ('tree_builder.vectors'::regclass, 'exists (select 1 from tree_builder.node as n where n.text_id = vectors.text_id offset 0)'),
     ('tree_builder.memo'::regclass, null),
     ('tree_builder.memo_uses'::regclass, null)
 $$;

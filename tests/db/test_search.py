@@ -229,3 +229,12 @@ def test_settings_of_the_session_are_left_alone(reports):
     with reports.transaction():
         near(reports, "eels", k=500)
         assert column(reports, names) == before
+
+
+def test_vectors_which_are_not_indexed_yet_are_found(reports):
+    """Where the index gives fewer than k, the rest is compared one by one: k are found all the same."""
+    statement = "select tree_builder.vector_index_statement(model_id) from tree_builder.embedding_models"
+    reports.execute(column(reports, statement)[0])
+    reports.execute("update tree_builder.vectors set indexed = false")
+    assert len(near(reports, "eels in the estuary", k=10)) == 10
+    assert near(reports, "eels in the estuary")[0][0] == "eels in the estuary"
