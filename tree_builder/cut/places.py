@@ -96,8 +96,11 @@ def _places(text: str) -> tuple[list[int], list[int]]:
     for match in _END.finditer(text):
         at, end = match.span()
         if text[at] == "\n":
-            blank = text.find("\n", at + 1, end) >= 0
-            rank, after_heading = _line_rank(text, at, end, blank, after_heading)
+            if text.find("\n", at + 1, end) >= 0:
+                rank, after_heading = _blank_line_rank(text, end, after_heading)
+            else:
+                rank = _POOR if after_heading else _LINE if text[at - 1] in _CLOSED else _SENTENCE
+                after_heading = False
         else:
             if text[at] == "." and not text[at - 5 : at].isalpha() and _is_abbreviation(text, at):
                 continue
@@ -113,17 +116,13 @@ def _is_abbreviation(text: str, dot: int) -> bool:
     return word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha()) or (len(word) == 3 and word[1] == ".")
 
 
-def _line_rank(text: str, at: int, end: int, blank: bool, after_heading: bool) -> tuple[int, bool]:
-    """Rank the end of a line: best before a heading, worst after one. Give with it whether a heading comes next."""
+def _blank_line_rank(text: str, end: int, after_heading: bool) -> tuple[int, bool]:
+    """Rank the end of a paragraph: best before a heading, worst after one. Give with it whether a heading comes next."""
     ahead = text.find("\n", end, end + _TITLE)
-    heading_next = blank and ahead > end and text[ahead - 1] not in _CLOSED and text.startswith("\n", ahead + 1)
+    heading_next = ahead > end and text[ahead - 1] not in _CLOSED and text.startswith("\n", ahead + 1)
     if after_heading:
         return _POOR, heading_next
-    if heading_next:
-        return _HEADING, True
-    if blank:
-        return _PARAGRAPH, False
-    return (_LINE if at and text[at - 1] in _CLOSED else _SENTENCE), False
+    return (_HEADING if heading_next else _PARAGRAPH), heading_next
 
 
 def _cuts(text: str, places: Sequence[int], ranks: Sequence[int], most: int) -> Iterator[int]:

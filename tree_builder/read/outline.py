@@ -53,26 +53,25 @@ def _title(bookmark: int) -> str:
 def locate(bookmarks: Sequence[Bookmark], text: str, page_starts: Sequence[int]) -> tuple[OutlineEntry, ...]:
     """Find each heading on its page; one which is not found there starts with the page."""
     entries = []
+    lower: dict[int, str] = {}  # pages in small letters, without ends of lines
     for title, depth, page in bookmarks:
-        if page < len(page_starts):
-            start = page_starts[page]
-            end = page_starts[page + 1] if page + 1 < len(page_starts) else len(text)
-            entries.append(OutlineEntry(title, depth, page + 1, _find(title, text, start, end)))
+        if page >= len(page_starts):
+            continue
+        start = page_starts[page]
+        end = page_starts[page + 1] if page + 1 < len(page_starts) else len(text)
+        at = _find(title, text, start, end)
+        if at < 0:
+            if page not in lower:
+                lower[page] = text[start:end].lower().replace("\n", " ")
+            # Letters which change their number in another case would move the place; such pages get their start.
+            at = start + max(0, lower[page].find(title.lower()) if len(lower[page]) == end - start else 0)
+        entries.append(OutlineEntry(title, depth, page + 1, at))
     return tuple(entries)
 
 
 def _find(title: str, text: str, start: int, end: int) -> int:
-    """Find a title between two places: at the start of a line if it is there, else anywhere, else in other letters or spaces."""
+    """Find a title between two places: at the start of a line if it is there, else anywhere; -1 where it is not."""
     if text.startswith(title, start):
         return start
     at = text.find("\n" + title, start, end)
-    if at >= 0:
-        return at + 1
-    at = text.find(title, start, end)
-    if at >= 0:
-        return at
-    # Letters which change their number in another case would move the place; such pages are rare and get their start.
-    page = text[start:end]
-    lower = page.lower()
-    at = lower.replace("\n", " ").find(title.lower()) if len(lower) == len(page) else -1
-    return start + max(at, 0)
+    return at + 1 if at >= 0 else text.find(title, start, end)

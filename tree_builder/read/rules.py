@@ -28,16 +28,20 @@ def find_grid(page: int) -> tuple[float, ...] | None:
     """
     count = calls.count_objects(page)
     if count > _FEW and calls.OBJECT_PATH not in map(
-        calls.object_type, map(calls.get_object, repeat(page), range(0, count, 5))
+        calls.object_type, map(calls.get_object, repeat(page), range(0, count, 7))
     ):
-        return None  # a table is many drawings; looking at every fifth object is enough to tell pages of text
-    kinds = list(map(calls.object_type, map(calls.get_object, repeat(page), range(count))))
-    drawings = kinds.count(calls.OBJECT_PATH)
-    if not 1 <= drawings <= _MOST_DRAWINGS:
+        return None  # a table is many drawings; looking at every seventh object is enough to tell pages of text
+    objects = list(map(calls.get_object, repeat(page), range(count)))
+    paths = [
+        found for found, kind in zip(objects, map(calls.object_type, objects), strict=True) if kind == calls.OBJECT_PATH
+    ]
+    if not 1 <= len(paths) <= _MOST_DRAWINGS:
         return None
-    if drawings < 3:
-        return () if _one_path_grid(page, kinds) else None
-    upright, level = _lines(page, kinds)
+    if len(paths) < 3:
+        return (
+            () if any(12 <= calls.count_segments(path) <= _MOST_DRAWINGS for path in paths) else None
+        )  # drawn at once
+    upright, level = _lines(paths)
     if not (_has_parallel(upright, _COLUMN) and _has_parallel(level, _ROW)):
         return None
     return _open_sides(upright, level)
@@ -56,13 +60,13 @@ def _open_sides(upright: list[_Line], level: list[_Line]) -> tuple[float, ...]:
     )
 
 
-def _lines(page: int, kinds: list[int]) -> tuple[list[_Line], list[_Line]]:
+def _lines(paths: list[int]) -> tuple[list[_Line], list[_Line]]:
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     bounds = tuple(map(ctypes.byref, (left, bottom, right, top)))
     upright: list[_Line] = []
     level: list[_Line] = []
-    for index, kind in enumerate(kinds):
-        if kind != calls.OBJECT_PATH or not calls.object_bounds(calls.get_object(page, index), *bounds):
+    for path in paths:
+        if not calls.object_bounds(path, *bounds):
             continue
         x0, y0, x1, y1 = left.value, bottom.value, right.value, top.value
         if x1 - x0 < _THIN < y1 - y0:
@@ -89,11 +93,3 @@ def _has_parallel(lines: list[_Line], apart_by: float) -> bool:
         if apart >= 3:
             return True
     return False
-
-
-def _one_path_grid(page: int, kinds: list[int]) -> bool:
-    """Whether a path drawn at once has the segments of a grid."""
-    return any(
-        kind == calls.OBJECT_PATH and 12 <= calls.count_segments(calls.get_object(page, index)) <= _MOST_DRAWINGS
-        for index, kind in enumerate(kinds)
-    )
