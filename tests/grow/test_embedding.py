@@ -6,6 +6,7 @@ import random
 
 from tree_builder.grow import Grower
 from tree_builder.model import Decision
+from tree_builder.protocols import Priority
 from tree_builder.settings import Settings
 
 from .support import Model, Vectors, chunks, contents, leaves
@@ -56,3 +57,12 @@ async def test_the_detector_itself():
     tree = await Grower(model, Vectors(), SETTINGS).grow_document(chunks(texts))
     assert [leaf.content for leaf in leaves(tree)] == texts
     assert {question[0] for question in model.asked} == {"summarize"}
+
+
+async def test_nothing_is_guessed():
+    """Where boundaries cost no call nothing is guessed: every question is one the tree waits for, also with slots idle."""
+    model = Model(lambda s, i: True)
+    grower = Grower(model, Vectors(), SETTINGS.but(speculation=2.0, concurrency=64))
+    await grower.grow_document(chunks(contents(200, random.Random(2))))
+    assert set(model.priorities) == {Priority.CRITICAL}
+    assert len(model.asked) == len(set(model.asked))

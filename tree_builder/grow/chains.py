@@ -39,13 +39,14 @@ class Chain:
 
 
 class Speculation:
-    """The chains of one growth."""
+    """The chains of one growth. enabled: whether there may be any."""
 
     def __init__(
         self, budgeting: Budgeting, account: Account, feed: Feed, differences: Differences, *, is_document: bool
     ) -> None:
         self.account = account
         self.is_document = is_document
+        self.enabled = False
         self.tasks: set[asyncio.Task[None]] = set()
         self._budgeting = budgeting
         self._feed = feed
@@ -62,7 +63,8 @@ class Speculation:
     def add(self, level: Level) -> None:
         self._levels.append(level)
         self._chains.append([])
-        asyncio.get_running_loop().call_soon(self.news)
+        if self.enabled:
+            asyncio.get_running_loop().call_soon(self.news)
 
     def news(self) -> None:
         """Look at what is resolved, and whether more chains can start."""
@@ -87,7 +89,7 @@ class Speculation:
 
     def consider(self) -> None:
         """Start as many chains as there are slots, budget and places for."""
-        while self._news and self._budgeting.has_room:
+        while self.enabled and self._news and self._budgeting.has_room:
             self._news = self._start_one()
 
     def _start_one(self) -> bool:

@@ -110,6 +110,7 @@ class Growth:
             if self._feed.seen < LEAST_TO_SPECULATE:
                 return
         if self._budgeting.share > 0 and self._plan.asks_for_boundaries:
+            self._speculation.enabled = True
             self._ground.on_news = self._feed.on_arrival = self._speculation.news
             if self._feed.closed:
                 self._spawn(self._compare())
