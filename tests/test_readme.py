@@ -49,3 +49,10 @@ def test_settings_table_is_current() -> None:
 def test_commands_table_is_current() -> None:
     """The README's table holds every command with its help."""
     assert between("commands") == commands_table()
+
+
+if __name__ == "__main__":  # writes the tables anew
+    text = README.read_text(encoding="utf-8")
+    for name, table in (("settings", settings_table()), ("commands", commands_table())):
+        text = text.replace(between(name), table)
+    README.write_text(text, encoding="utf-8")

@@ -96,6 +96,7 @@ class TreeWork:
             tree = await self._grower.grow_directory(_streamed(items), top=top, dir_path=directory.dir_path)
         placed = place_directory(tree, corpus=self._corpus, dir_path=directory.dir_path)
         report = self._work.report
+        report.count_flags(placed.nodes)
         with report.timed("publish"):
             links = [Link(*link) for link in placed.links]
             await self._work.staging.replace_directory(directory.dir_path, placed.nodes, links)

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from tree_builder.errors import BudgetExceeded, BuildError, ProviderError, ProviderRejected
 from tree_builder.grow import Grower
+from tree_builder.job import logcontext
 from tree_builder.job.place import Placed, as_item, place_document, replace_place
 from tree_builder.job.plan import Copy, Reading, recorded_mtime
 from tree_builder.job.progress import Progress
@@ -59,6 +60,7 @@ class DocumentWork:
             ProviderRejected, StoreError: which stop the run.
         """
         async with self.slots:
+            logcontext.doc_path.set(reading.files[0].doc_path)  # for this task and those it starts
             read_at = time.time_ns()
             document = await self.pool.read(self.folder, reading.files[0])
             self.report.took("read", document.read_s)
@@ -110,6 +112,7 @@ class DocumentWork:
         outcomes = {}
         for file in files:
             placed = place_document(tree, corpus=self.corpus, doc_path=file.doc_path)
+            self.report.count_flags(placed.nodes)
             await self._stage(file.doc_path, placed, document.language)
             await self.uses.keep(f"doc:{file.doc_path}", keys)
             self.report.documents[self._kind(file.doc_path)] += 1

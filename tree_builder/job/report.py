@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tree_builder.model import FAILURES, DocumentStatus
+from tree_builder.model import FAILURES, DocumentStatus, PlacedNode
 
 STAGES = ("scan", "read", "cut", "embed", "grow", "publish", "total")
 EXIT_OK, EXIT_PARTIAL, EXIT_NOTHING = 0, 3, 5
@@ -72,6 +72,10 @@ class Report:
             self.documents["empty"] += 1
         else:
             self.documents[str(problem.status)] += 1
+
+    def count_flags(self, nodes: Iterable[PlacedNode]) -> None:
+        """Count what verification found in new nodes, by kind: number, name, fallback."""
+        self.flags.update(flag.partition(":")[0] for node in nodes for flag in node.flags)
 
     @property
     def exit_code(self) -> int:

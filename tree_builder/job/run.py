@@ -12,6 +12,7 @@ from typing import cast
 
 from tree_builder.errors import ConfigError, Conflict, NothingPublished, TreeBuilderError
 from tree_builder.grow import Grower
+from tree_builder.job import logcontext
 from tree_builder.job.directories import TreeWork
 from tree_builder.job.documents import DocumentWork, Outcome
 from tree_builder.job.fallback import WithFallback
@@ -140,6 +141,7 @@ class Run:
             self._corpus.corpus_id, new_holder(), {**self._settings.public(), "ingredients": self._ingredients}
         )
         self._report.run_id = self._run_id
+        logcontext.run_id.set(self._run_id)
         try:
             await self._work()
         except BaseException as error:
