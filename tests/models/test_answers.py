@@ -89,4 +89,6 @@ def test_summaries_are_cleaned() -> None:
     assert clean_summary("Here is a concise summary of the passages:\n\nBees fly.") == "Bees fly."
     assert clean_summary("<think>short</think>\n**Summary:** Bees\x00 fly.") == "Bees fly."
     assert clean_summary("<<<passage 1 of 2 0123>>>\nBees fly.\n<<<end 0123>>>") == "Bees fly."
+    assert clean_summary('<<<passage 3 of 2 a87dc79f15fb117a>>"Bees fly."') == "Bees fly."
+    assert clean_summary('"One" and "two".') == '"One" and "two".'
     assert clean_summary("In summary: bees fly.") == "In summary: bees fly."

@@ -151,13 +151,18 @@ _PREFACE = re.compile(
     r"^(?:here(?:'s| is) (?:a|the|your)[^\n:]{0,60}summary[^\n:]{0,60}:|[*#\s]*(?:summary|zusammenfassung|résumé|resumen)\s*[*]*:[*]*)\s*",
     re.IGNORECASE,
 )
-_FENCE_LINE = re.compile(r"^\s*<<<.*>>>\s*$\n?", re.MULTILINE)
+_FENCE_MARK = re.compile(r"<<<[^<>\n]{0,80}>{1,3}[ \t]*\n?")
+
+
+_QUOTES = (('"', '"'), ("“", "”"), ("«", "»"), ("„", "“"))
 
 
 def clean_summary(text: str) -> str:
     """Give the summary alone: no thinking aloud, preface, fence, control character or half of a surrogate pair."""
-    text = _FENCE_LINE.sub("", _visible(text))
+    text = _FENCE_MARK.sub("", _visible(text)).strip()
     text = _PREFACE.sub("", text).strip()
+    if len(text) > 1 and (text[0], text[-1]) in _QUOTES and text[0] not in text[1:-1]:
+        text = text[1:-1].strip()
     kept = (c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs", "Cn", "Co"))
     return "".join(kept).strip()
 

@@ -190,7 +190,8 @@ class PromptedModel:
         word = read(raw)
         if word is None:
             self._ledger.count("asked_again")
-            max_tokens = LONG_ANSWER_TOKENS if raw.finish_reason == "length" else max_tokens * 2
+            thinks = raw.finish_reason == "length" and (not raw.text.strip() or "<think" in raw.text)
+            max_tokens = LONG_ANSWER_TOKENS if thinks else max_tokens * 4
             asked = prompts.again(messages, raw.text[:200], reminder)
             raw = await self._ask(asked, "boundary", ticket, max_tokens=max_tokens, seed=1, **how)
             word, usage = read(raw), usage + raw.usage
