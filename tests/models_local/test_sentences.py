@@ -27,6 +27,8 @@ def faults_of(text: str) -> Fault:
         ("M. Dupont est là. Il est venu hier.", ["M. Dupont est là.", "Il est venu hier."]),
         ("你好世界。这是一个测试！我们走吧。", ["你好世界。", "这是一个测试！", "我们走吧。"]),
         ("彼は「行くぞ。」と言った。雨が降った。", ["彼は「行くぞ。」", "と言った。", "雨が降った。"]),
+        ("The buyer is Acme Inc. The price is in Art. 5 of the law.", ["The buyer is Acme Inc.", "The price is in Art. 5 of the law."]),
+        ("أين القاهرة؟ تقع على النيل.", ["أين القاهرة؟", "تقع على النيل."]),
         ("First paragraph ends here.\n\nSecond one begins.", ["First paragraph ends here.", "Second one begins."]),
         ("", []),
         ("--- *** ...", []),

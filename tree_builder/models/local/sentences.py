@@ -30,9 +30,11 @@ _LISTED = re.compile(r"[•·▪■□◦●○►➢✓*–—-]\s|\(?[a-z][.)]
 _RUN_IN_HEADING = re.compile(r"[A-Z][A-Z0-9 ,/&'’()-]{2,70}[:.—–-]\s+(?=[A-Z][a-z]|[A-Z] [a-z])")
 _RUN_IN_CAPITALS = re.compile(rf"(?:[A-Z]{{3,}}[A-Z;,/&]*\s+)+(?={_STARTER})")
 _MONTHS = r"Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Januar|Februar|März|April|Juni|Juli|August|September|Oktober|November|Dezember"
+_OTHER_END = re.compile(r"[؟۔।॥။።։](?=\s)")
 _NO_END = re.compile(
-    r"(?:\b(?:z\. ?B|d\. ?h|u\. ?a|i\. ?d\. ?R|bzw|ca|Nr|Abs|Art|Bd|vgl|inkl|ggf|sog|evtl|p\. ?ex|cf|env|etc|No|Nos|Sec|Fig|Inc|Corp|Ltd|Co|vs)\.)$"
+    r"\b(?:z\. ?B|d\. ?h|u\. ?a|i\. ?d\. ?R|bzw|ca|vgl|inkl|ggf|sog|evtl|p\. ?ex|cf|env|vs)\.$", re.IGNORECASE
 )
+_NUMBER_NEXT = re.compile(r"\b(?:Nr|Abs|Art|Bd|No|Nos|Sec|Fig)\.$")
 _ORDINAL = re.compile(r"\b\d{1,2}\.$")
 _MONTH_NEXT = re.compile(rf"(?:{_MONTHS})\b")
 _CUT_SHORT = re.compile(r"(?:\b(?:[a-z]\.){2,}|\bcf\.|https?://\S*|\bwww\.\S*)$")
@@ -142,8 +144,8 @@ def _pieces(paragraph: str) -> list[str]:
         ends = [m.end() for m in _CJK_END.finditer(paragraph)]
         cuts = sorted({0, *ends, len(paragraph)})
     else:
-        cuts = [0, *(end for _, end in sent_spans(paragraph))]
-        cuts = sorted({*cuts, len(paragraph)})
+        ends = [m.end() for m in _OTHER_END.finditer(paragraph)]
+        cuts = sorted({0, *ends, *(end for _, end in sent_spans(paragraph)), len(paragraph)})
     spans: list[tuple[int, int]] = []
     for start, end in itertools.pairwise(cuts):
         piece = paragraph[start:end].strip()
@@ -162,7 +164,9 @@ def _belongs_to(before: str, piece: str) -> bool:
         return before[-1] in ".:;,)" or before[-1].isalnum()
     if _ORDINAL.search(before) and _MONTH_NEXT.match(piece):
         return True
-    return bool(_NO_END.search(before)) and not before.endswith("etc.")
+    if piece[0].isdigit() and _NUMBER_NEXT.search(before):
+        return True
+    return bool(_NO_END.search(before))
 
 
 def _without_marker(piece: str) -> str:
