@@ -11,6 +11,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import is_dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 
 import psycopg
@@ -244,7 +245,13 @@ def check_pgvector(version: str) -> None:
             pgvector=version,
         )
     if numbers < ADVISED_PGVECTOR:
-        log.warning("pgvector %s: faults of its HNSW indexes were mended up to 0.8.4; an update is advised", version)
+        _warn(version)
+
+
+@cache
+def _warn(version: str) -> None:
+    """Warn once a process: every connection is checked."""
+    log.warning("pgvector %s: faults of its HNSW indexes were mended up to 0.8.4; an update is advised", version)
 
 
 async def use_vector_schema(connection: Connection) -> None:
