@@ -245,6 +245,7 @@ class Run:
         self._progress.begin("growing")
         staging = Staging(self._db, self._corpus.corpus_id, self._run_id)
         uses = PlaceUses(self._db, self._corpus.corpus_id, self._run_id)
+        grower = Grower(language, embedder, self._settings, many=len(plan.readings) > 1)
         documents = DocumentWork(
             corpus=self._corpus.corpus,
             folder=self._folder,
@@ -252,14 +253,14 @@ class Run:
             known=known,
             pool=pool,
             embedder=embedder,
-            grower=Grower(language, embedder, self._settings, many=len(plan.readings) > 1),
+            grower=grower,
             staging=staging,
             uses=uses,
             report=self._report,
             progress=self._progress,
             slots=asyncio.Semaphore(_documents_in_flight(self._settings)),
         )
-        above = Grower(WithFallback(language, self._settings.summary_chars), embedder, self._settings, many=True)
+        above = grower.with_model(WithFallback(language, self._settings.summary_chars))
         work = TreeWork(self._corpus.corpus, documents, above, plan, known)
         return await work.grow(unfinished)
 
