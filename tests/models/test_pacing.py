@@ -306,10 +306,11 @@ def test_durations_are_read(text: str, seconds: float | None) -> None:
 
 
 def test_retry_after_is_read() -> None:
-    """Milliseconds go before seconds; a reset counts when nothing remains; dates and nonsense are None."""
+    """Milliseconds go before seconds; a reset counts when nothing remains; dates are understood, nonsense is None."""
     assert retry_after_s({"retry-after-ms": "250", "retry-after": "1"}) == 0.25
     assert retry_after_s({"retry-after": "7"}) == 7
     assert retry_after_s({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "8.64s"}) == 8.64
-    assert retry_after_s({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}) is None
+    assert retry_after_s({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0
+    assert retry_after_s({"retry-after": "soon"}) is None
     assert retry_after_s({"retry-after": "nan"}) is None
     assert retry_after_s({}) is None

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from email.utils import parsedate_to_datetime
 
 from tree_builder.protocols import Priority
 
@@ -294,6 +296,8 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         return max(0.0, ms / 1000)
     if (seconds := _float(headers.get("retry-after"))) is not None:
         return max(0.0, seconds)
+    if (until := _date(headers.get("retry-after"))) is not None:
+        return max(0.0, until - time.time())
     if (reset := headers.get("x-ratelimit-reset-requests")) and headers.get("x-ratelimit-remaining-requests") == "0":
         return duration_s(reset)
     return None
@@ -305,6 +309,13 @@ def duration_s(text: str) -> float | None:
     if not parts or "".join(n + u for n, u in parts) != text.strip():
         return None
     return sum(float(n) * {"h": 3600, "m": 60, "s": 1, "ms": 0.001}[unit] for n, unit in parts)
+
+
+def _date(text: str | None) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp() if text else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def _now() -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -53,9 +54,8 @@ async def open_service(
     try:
         yield cached, language
     finally:
-        await language.close()
-        await embedder.close()
-        await cached.close()
+        await asyncio.gather(language.close(), embedder.close())
+        await cached.close(1.0)
         await connection.close()
 
 

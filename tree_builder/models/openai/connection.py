@@ -264,7 +264,7 @@ class _Patience:
     def wait(self, state: RetryCallState) -> float:
         error = _passing(state)
         backoff_s = min(30.0, BACKOFF_S * 2 ** (state.attempt_number - 1)) * random.uniform(0.5, 1.0)  # noqa: S311
-        return backoff_s if error.wait_s is None else error.wait_s
+        return backoff_s if error.wait_s is None else min(LONGEST_WAIT_S, error.wait_s)
 
 
 def _passing(state: RetryCallState) -> _Passing:
