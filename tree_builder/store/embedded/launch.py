@@ -26,7 +26,8 @@ def main(argv: list[str]) -> None:
     os.umask(0o077)
     if how.get("probe"):
         # By effective rights: a plain access(2) would leave the kept capability out of account.
-        sys.exit(0 if all(os.access(path, mode, effective_ids=True) for path, mode in how["probe"]) else 1)
+        effective = os.access in os.supports_effective_ids
+        sys.exit(0 if all(os.access(path, mode, effective_ids=effective) for path, mode in how["probe"]) else 1)
     if how.get("detach"):
         # Its own session: a Ctrl-C for the program's process group does not reach it.
         os.setsid()

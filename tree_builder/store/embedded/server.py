@@ -17,10 +17,17 @@ from tree_builder.store.embedded.locks import FileLock, held
 
 
 def default_data_dir() -> Path:
-    """Give the folder used when the settings name none: the user's data folder."""
+    """Give the folder used when the settings name none: the user's data folder.
+
+    Raises:
+        ConfigError: the user has no home folder.
+    """
     import platformdirs
 
-    return Path(platformdirs.user_data_dir("tree-builder", appauthor=False))
+    folder = Path(platformdirs.user_data_dir("tree-builder", appauthor=False))
+    if not folder.is_absolute():  # neither HOME nor the list of users tells, and `~` stays as it is
+        raise ConfigError("this user has no home folder: set data_dir to a folder of your own, or use --database")
+    return folder
 
 
 class Server:
