@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -28,6 +28,13 @@ from tree_builder.testing.fakes import MemoryMemo, MemoryVectors, NullLedger
 
 Vectors = npt.NDArray[np.float32]
 Segmenter = Callable[["Prepared"], Awaitable[list[int]]]
+
+LOADERS: Mapping[str, Callable[[Path], list[Segmented]]] = {
+    "meetings": load_meetings,
+    "manuals, every entry of the outline": load_manuals,
+    "pieces of stories and contracts": load_concatenations,
+}
+COARSE = {"manuals, every entry of the outline": "manuals, outline to its second depth"}
 
 NOTES = """Lower is better: both are shares of pairs of chunks, half the gold's mean segment apart (at least 2 chunks), about which a segmentation
 is wrong: Pk whether they are in one segment, WindowDiff how many boundaries are between them. Averages over documents. The unit is
@@ -68,15 +75,6 @@ class Score:
     items: float  # a group, on average
 
 
-@dataclass(slots=True)
-class DataSet:
-    """Documents with one kind of gold. coarser: other golds for the same documents, by name."""
-
-    name: str
-    documents: list[Segmented]
-    coarser: dict[str, list[Segmented]] = field(default_factory=dict)
-
-
 def marks(n: int, starts: Sequence[int]) -> str:
     """Write a segmentation of n items as the metrics want it: one sign a gap between neighbours, 1 for a boundary."""
     chosen = set(starts)
@@ -95,15 +93,12 @@ def score(document: Prepared, starts: Sequence[int]) -> Score:
     return Score(pk(gold, found, k), windowdiff(gold, found, k), n / (len(starts) + 1))
 
 
-def data_sets(folder: Path) -> list[DataSet]:
-    manuals = DataSet("manuals, every entry of the outline", load_manuals(folder))
-    manuals.coarser["manuals, outline to its second depth"] = load_manuals(folder, deepest=2)
-    sets = [
-        DataSet("meetings", load_meetings(folder)),
-        manuals,
-        DataSet("pieces of stories and contracts", load_concatenations(folder)),
-    ]
-    return [one for one in sets if one.documents]
+def data_sets(folder: Path) -> Iterator[tuple[str, list[Segmented]]]:
+    """Load one set after the other, by name; those which the folder has nothing for are left out."""
+    for name, load in LOADERS.items():
+        documents = load(folder)
+        if documents:
+            yield name, documents
 
 
 async def prepare(document: Segmented, embedder: Embedder, settings: Settings) -> Prepared | None:
@@ -189,9 +184,9 @@ def _mean(values: object) -> float:
     return statistics.fmean(values)  # type: ignore[call-overload, no-any-return]
 
 
-def with_gold(documents: Sequence[Prepared], gold: Sequence[Segmented]) -> list[Prepared]:
-    by_name = {one.name: one.starts for one in gold}
-    return [Prepared(d.name, d.text, d.chunks, d.vectors, by_name[d.name]) for d in documents]
+def with_coarse_gold(documents: Sequence[Prepared], loaded: Sequence[Segmented]) -> list[Prepared]:
+    coarse = {one.name: one.coarse for one in loaded}
+    return [Prepared(d.name, d.text, d.chunks, d.vectors, coarse[d.name]) for d in documents]
 
 
 def paragraph(name: str, documents: Sequence[Prepared], found: Mapping[str, Sequence[Sequence[int]]]) -> str:
@@ -246,17 +241,17 @@ async def _measure(folder: Path, settings: Settings, methods: Sequence[Boundarie
     suffix = "" if settings.models == "local" else f"-{settings.models}"
     async with open_models(settings, MemoryMemo(), MemoryVectors(), NullLedger()) as (embedder, language):
         compared = segmenters(embedder, language, settings, methods)
-        for data in data_sets(folder):
+        for name, loaded in data_sets(folder):
             began = time.perf_counter()
-            prepared = [await prepare(d, embedder, settings) for d in data.documents]
+            prepared = [await prepare(d, embedder, settings) for d in loaded]
             documents = [d for d in prepared if d is not None]
             found = await measure_set(documents, compared)
-            parts = [paragraph(data.name, documents, found)]
-            parts += [paragraph(name, with_gold(documents, gold), found) for name, gold in data.coarser.items()]
-            took = f"took {time.perf_counter() - began:.0f} s"
-            section = f"boundaries-{data.name.split()[0].strip(',')}{suffix}"
+            parts = [paragraph(name, documents, found)]
+            if name in COARSE:
+                parts.append(paragraph(COARSE[name], with_coarse_gold(documents, loaded), found))
+            section = f"boundaries-{name.split()[0].strip(',')}{suffix}"
             report.write_section(section, f"{facts}\n" + "\n".join(parts))
-            print("\n".join(parts) + took, flush=True)
+            print(*parts, f"took {time.perf_counter() - began:.0f} s", sep="\n", flush=True)
             if settings.models == "local":
                 report.write_section("detector", f"{facts}\n{detector_cost(documents)}")
 
@@ -276,6 +271,6 @@ def measure(folder: Path, models: str) -> None:
     settings = Settings.load({"models": models})
     methods: list[Boundaries] = ["embedding"] if models == "local" else ["embedding", "each", "window"]
     if models == "openai":
-        announce(settings, [d for one in data_sets(folder) for d in one.documents], methods)
+        announce(settings, [d for _, loaded in data_sets(folder) for d in loaded], methods)
     report.write_section("boundaries", f"## Boundaries\n\n{NOTES}")
     asyncio.run(_measure(folder, settings, methods))

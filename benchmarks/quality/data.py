@@ -27,11 +27,15 @@ DEFAULT_FOLDER = Path(__file__).resolve().parents[3] / "shared" / "corpora"
 
 @dataclass(frozen=True, slots=True)
 class Segmented:
-    """A text with the character offsets at which, after the first, its gold segments begin: ascending, inside the text."""
+    """A text with the character offsets at which, after the first, its gold segments begin: ascending, inside the text.
+
+    coarse: another gold of fewer, larger segments, where there is one.
+    """
 
     name: str
     text: str
     starts: tuple[int, ...]
+    coarse: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,8 @@ def load_stories(folder: Path) -> list[Story]:
     return out
 
 
-def load_manuals(folder: Path, *, deepest: int | None = None) -> list[Segmented]:
-    """Load PDFs whose outline has at least four entries. A gold segment begins at each entry, or at those not below depth `deepest`.
+def load_manuals(folder: Path) -> list[Segmented]:
+    """Load PDFs whose outline has at least four entries. A gold segment begins at each entry; the coarse ones at those of depth 1 and 2.
 
     The outline is read from the file's bookmarks and takes no part in the text.
     """
@@ -98,10 +102,14 @@ def load_manuals(folder: Path, *, deepest: int | None = None) -> list[Segmented]
     for path in files(folder, "manuals", "*.pdf"):
         read = _read(path)
         if read is not None and len(read.outline) >= 4:
-            kept = [entry.char_start for entry in read.outline if deepest is None or entry.depth <= deepest]
-            starts = sorted({start for start in kept if 0 < start < len(read.text)})
-            out.append(Segmented(path.relative_to(folder).as_posix(), read.text, tuple(starts)))
+            name = path.relative_to(folder).as_posix()
+            out.append(Segmented(name, read.text, _starts(read, 99), _starts(read, 2)))
     return out
+
+
+def _starts(read: ReadText, deepest: int) -> tuple[int, ...]:
+    starts = {entry.char_start for entry in read.outline if entry.depth <= deepest}
+    return tuple(sorted(start for start in starts if 0 < start < len(read.text)))
 
 
 def load_concatenations(folder: Path, *, documents: int = 24, pieces: int = 10, seed: int = 6) -> list[Segmented]:
