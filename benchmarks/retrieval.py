@@ -57,9 +57,8 @@ def stories(folder: Path) -> Task:
     for number, row in enumerate(rows):
         path = f"story-{number:03}.txt"
         documents[path] = row["document"]
-        for question in row["questions"]:
-            if asked[question["question_text"]] <= len(rows) / 2:
-                questions.append(Question(question["question_text"], path))
+        texts = [question["question_text"] for question in row["questions"]]
+        questions += [Question(text, path) for text in texts if asked[text] <= len(rows) / 2]
     return Task("stories", documents, questions)
 
 

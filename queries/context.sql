@@ -158,18 +158,19 @@ with recursive above as (
     union all
     select a.below_id, n.parent_id, a.depth + 1
     from above as a
-    inner join tree_builder.published_node as n on a.parent_id = n.node_id
+    -- The limit here, and the offset below, keep these look-ups by index: the planner expects far more rows than there are.
+    cross join lateral (select p.parent_id from tree_builder.published_node as p where p.node_id = a.parent_id limit 1) as n
 )
 select a.below_id, p.*
 from above as a
-inner join tree_builder.placed_node as p on a.parent_id = p.node_id
+cross join lateral (select p.* from tree_builder.placed_node as p where p.node_id = a.parent_id limit 1) as p
 order by a.below_id, a.depth desc;
 
 -- name: nodes_below
 -- A node and all below it, so many steps down, in document order, each before what it covers.
 select s.depth, p.*
 from tree_builder.subtree(:'node_id'::uuid, nullif(:'depth'::text, '')::integer) with ordinality as s
-inner join tree_builder.placed_node as p on s.node_id = p.node_id
+cross join lateral (select p.* from tree_builder.placed_node as p where p.node_id = s.node_id limit 1) as p
 order by s.ordinality;
 
 -- name: leaf_ids
@@ -181,7 +182,9 @@ with recursive below as (
     union all
     select b.top_id, n.node_id, n.node_type
     from below as b
-    inner join tree_builder.published_node as n on b.node_id = n.parent_id
+    cross join lateral (
+        select p.node_id, p.node_type from tree_builder.published_node as p where p.parent_id = b.node_id offset 0
+    ) as n
 )
 select b.top_id, b.node_id from below as b where b.node_type = 'chunk';
 
@@ -269,7 +272,10 @@ with recursive below as (
     union all
     select b.top_id, n.node_id, n.doc_path, n.char_start, n.char_end
     from below as b
-    inner join tree_builder.published_node as n on b.node_id = n.parent_id
+    cross join lateral (
+        select p.node_id, p.doc_path, p.char_start, p.char_end
+        from tree_builder.published_node as p where p.parent_id = b.node_id offset 0
+    ) as n
     -- A document's node knows its range, so the walk ends there.
     where b.doc_path is null
 )

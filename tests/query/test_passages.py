@@ -114,7 +114,7 @@ def check(context: Context, documents: dict[str, str], budget: int) -> None:
     """The guarantees of a context."""
     assert context.tokens == count_tokens(context.text) <= budget
     places = []
-    taken: dict[str, list[tuple[int, int]]] = {}
+    taken: dict[str, list[tuple[int, int, str]]] = {}
     for passage in context.passages:
         cite = passage.citation
         assert cite.char_start is not None
@@ -122,9 +122,11 @@ def check(context: Context, documents: dict[str, str], budget: int) -> None:
         places.append((tuple(cite.path.split("/")), cite.char_start))
         if passage.kind == "passage":
             assert documents[cite.path][cite.char_start : cite.char_end] == passage.content
-        for start, end in taken.get(cite.path, []):
-            assert end <= cite.char_start or cite.char_end <= start + OVERLAP
-        taken.setdefault(cite.path, []).append((cite.char_start, cite.char_end))
+        for start, end, kind in taken.get(cite.path, []):
+            # The ranges of neighbouring chunks overlap, and so do those of a summary and the chunk after it; their texts do not.
+            slack = 0 if kind == passage.kind == "passage" else OVERLAP
+            assert end <= cite.char_start + slack or cite.char_end <= start + slack
+        taken.setdefault(cite.path, []).append((cite.char_start, cite.char_end, passage.kind))
     assert places == sorted(places)
     ids = [node_id for passage in context.passages for node_id in passage.node_ids]
     assert len(ids) == len(set(ids))
