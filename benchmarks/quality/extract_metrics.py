@@ -19,8 +19,9 @@ _NUMBER = re.compile(r"\d[\d.,]*\d|\d")
 
 READS_BADLY = {
     "leans on what is not there (However, This, It ...)": re.compile(
-        r"^(?:However|This|These|That|Those|It|Its|Such|Therefore|Thus|Hence|But|And|Or|So|Also|Moreover|Furthermore|Otherwise)\b(?! (?:\w+ ){0,2}"
-        r"(?:Agreement|AGREEMENT|Amendment|Contract|manual|document|guide|standard|chapter|policy|text|report|handbook)\b)"
+        r"^(?:However|This|These|That|Those|It|Its|Such|Therefore|Thus|Hence|But|And|Or|So|Also|Moreover|Furthermore|Otherwise)\b"
+        r"(?! (?:[^ ]+ ){0,5}?(?i:agreement|amendment|contract|schedule|form|manual|document|guide|standard|chapter|policy|text|report|"
+        r"handbook|collection)\b)"
     ),
     "list marker": re.compile(r"^(?:[•·▪*–—-]\s|\(?\d{1,3}[.)]\s|\([a-z]{1,3}\)\s|\d+(?:\.\d+)+\s)"),
     "half sentence or heading": re.compile(r"^[a-z]|[^.!?。！？…\"”’')\]]$|[,;:]$"),

@@ -204,7 +204,7 @@ def measure_reading(rooms: Sequence[Grown]) -> str:
             for name, sentences in found.items():
                 shown = "random sentences" if name.startswith("random") else name
                 counts.setdefault(shown, Counter()).update(["sentences"] * len(sentences))
-                counts[shown].update(fault for s in sentences for fault in reads_badly(s))
+                counts[shown].update(fault for faults in _read(sentences, flat(source.text)) for fault in faults)
                 kept = keys_kept(sentences, split(source.text))
                 figures.setdefault(shown, []).append((1.0 if kept is None else kept, redundancy(sentences)))
     faults = [*READS_BADLY, "brackets do not close"]
@@ -217,6 +217,13 @@ def measure_reading(rooms: Sequence[Grown]) -> str:
         for fault in faults
     ]
     return report.table(["", *counts], rows)
+
+
+def _read(sentences: Sequence[str], text: str) -> Iterable[list[str]]:
+    """Name what reads badly in each sentence; to lean on the sentence before is none where that one is there too."""
+    for before, sentence in zip(("", *sentences), sentences, strict=False):
+        together = bool(before) and f"{before} {sentence}" in text
+        yield [fault for fault in reads_badly(sentence) if not (together and fault.startswith("leans"))]
 
 
 # --- samples to read -------------------------------------------------------------------------------------------------

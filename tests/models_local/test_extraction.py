@@ -209,6 +209,13 @@ def test_a_leaning_sentence_follows_the_one_it_leans_on():
     assert choice.value(1) > covered_anyway.value(1)
 
 
+def test_lines_of_an_extract_are_not_joined():
+    """The short lines of extracts, which upper levels choose among, are no wrapped text: each stays by itself."""
+    lines = [f"{name} lies at the river of the south" for name in ("Alder", "Birch", "Cedar", "Doum", "Elm")]
+    extracts = [Passage("\n".join(lines)), Passage("\n".join(lines[::-1]))]
+    assert set(extract(extracts, chars=900).split("\n")) <= set(lines)
+
+
 def test_weights_count_pairs_more_slowly_than_in_proportion():
     """A pair which occurs sixteen times weighs eight times one which would weigh one; what occurs once weighs nothing."""
     weights = weigh("tall ships " * 16 + "and small boats " * 1)

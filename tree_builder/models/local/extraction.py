@@ -94,7 +94,8 @@ def extract(
 def _opening(passages: Sequence[Passage]) -> list[Sentence]:
     """Find the first faultless sentences of a document."""
     text = joined(passages)[:OPENING_CHARS]
-    return list(islice((s for s in sentences(text) if opens(s)), OPENING_SENTENCES))
+    found = sentences(text, wraps=passages[0].flowing)
+    return list(islice((s for s in found if opens(s)), OPENING_SENTENCES))
 
 
 def _ranks(places: Sequence[_Place]) -> dict[int, int]:
@@ -129,7 +130,7 @@ def _places(items: Sequence[Passage]) -> Iterator[_Place]:
         text = joined([Passage(first.text[first.overlap :], 0, first.flowing), *passages[1:]])
         ends = _ends([len(p.text) - p.overlap for p in passages], total=len(text))
         seen = 0
-        for sentence in sentences(text, begins_whole=whole):
+        for sentence in sentences(text, begins_whole=whole, wraps=first.flowing):
             within = next((i for i, end in enumerate(ends) if seen < end), size - 1)
             yield _Place(sentence, run, number + within)
             seen += len(sentence.text) + 1

@@ -81,13 +81,14 @@ class Sentence:
     faults: Fault
 
 
-def sentences(text: str, *, begins_whole: bool = True) -> Iterator[Sentence]:
+def sentences(text: str, *, begins_whole: bool = True, wraps: bool = True) -> Iterator[Sentence]:
     """Split a text, as far as it is asked. List markers and run-in headings are left off; pieces without a letter or digit are dropped.
 
-    begins_whole: False when the text begins in the middle of a sentence, so that the first piece is half of one.
+    begins_whole: False when the text begins in the middle of a sentence, so that the first piece is half of one. wraps: False where every
+    line is a paragraph, as in an extract; else texts of short lines are taken for wrapped ones.
     """
     broken = not begins_whole
-    for number, paragraph in enumerate(_paragraphs(text)):
+    for number, paragraph in enumerate(_paragraphs(text, wraps=wraps)):
         for place, piece in enumerate(_pieces(paragraph)):
             half = broken and place == 0
             clean = _without_marker(piece)
@@ -117,9 +118,9 @@ def ends_whole(text: str) -> bool:
     return text.endswith("\n") or bool(_TERMINAL.search(text.rstrip()))
 
 
-def _paragraphs(text: str) -> Iterator[str]:
+def _paragraphs(text: str, *, wraps: bool) -> Iterator[str]:
     lines = _BREAK.split(text)
-    wrapped = len(lines) > 3 and max(len(line) for line in lines) <= WRAPPED_WIDTH
+    wrapped = wraps and len(lines) > 3 and max(len(line) for line in lines) <= WRAPPED_WIDTH
     if not wrapped:
         yield from (joined for line in lines if (joined := " ".join(line.split())))
         return
@@ -336,7 +337,7 @@ def _matter(sentence: str, words: Sequence[str]) -> Fault:
     capitals = sum(c.isupper() for c in sentence)
     digits = sum(c.isdigit() for c in sentence)
     if _is_title(sentence):
-        found |= Fault.HALF
+        found |= Fault.HALF | Fault.SHORT
     if (capitals > 12 and capitals * 2 > letters) or _CAPITALS_RUN.search(sentence):
         found |= Fault.CAPITALS
     if _TABLE.search(sentence) or digits * 4 > len(sentence) or letters * 2 < len(sentence):
