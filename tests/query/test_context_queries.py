@@ -11,6 +11,7 @@ import psycopg
 
 from tree_builder.query import SummaryTree
 from tree_builder.store.embedded.binaries import find_binaries
+from tree_builder.store.upkeep import index_vectors
 from tree_builder.testing.planting import Planted
 
 
@@ -56,3 +57,14 @@ def test_a_large_walk_reads_by_index(database_url: str, planted: Planted) -> Non
             plan = connection.execute(("explain " + statement.sql).encode(), {"node_ids": [row[0]]}).fetchall()
             lines = "\n".join(line for (line,) in plan)
             assert "Seq Scan on node" not in lines, f"{name}:\n{lines}"
+
+
+async def test_a_new_tree_has_statistics(database_url: str, planted: Planted) -> None:
+    """Once a tree's vectors are indexed, the server knows how rare words are: text search weighs words by that."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("update tree_builder.vectors set indexed = false")
+        row = connection.execute("select corpus_id, model_id from tree_builder.corpora").fetchone()
+        assert row is not None
+        await index_vectors(database_url, model_id=row[1], corpus_id=row[0], run_id=planted.run_id)
+        query = "select count(*) from pg_stats where schemaname = 'tree_builder' and tablename = 'texts' and attname = 'words'"
+        assert connection.execute(query).fetchone() == (1,)

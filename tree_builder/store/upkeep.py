@@ -16,6 +16,7 @@ from tree_builder.store.statements import load
 
 log = logging.getLogger(__name__)
 
+ANALYZE_SHARE = 0.1
 REBUILD_SHARE = 0.5
 """Index anew instead of row by row when so many vectors are new, measured against those held: 68 rows/s against 5,500."""
 SMALL = 2_000  # so few are indexed in seconds either way
@@ -60,6 +61,9 @@ async def index_vectors(url: str, *, model_id: int, corpus_id: int, run_id: int)
             pass
         if not valid:
             await _create_index(conn, model_id)
+        if counts.waiting > ANALYZE_SHARE * counts.held:
+            # How rare words are is read from the statistics; a server which sleeps between runs never gathers them by itself.
+            await execute(conn, "analyze tree_builder.texts, tree_builder.node, tree_builder.documents")
     return counts.waiting
 
 
