@@ -20,11 +20,11 @@ LEAST_CHARS = 75
 """Where there is less room than this for each item, no item is sure of a sentence; the best are taken, of as many items as can be."""
 DEBRIS = Fault.TABLE | Fault.CODE | Fault.BOILERPLATE | Fault.POINTER | Fault.BRACKETS | Fault.SHORT
 """What is taken only from a text which has nothing else."""
-ENOUGH = 60
+ENOUGH = 40
 """Per cent of the length asked; an extract which faultless sentences fill so far takes no faulty ones."""
 STANDING = {
     Fault.DANGLING: 35,
-    Fault.PRONOUN: 75,
+    Fault.PRONOUN: 60,
     Fault.SPEECH: 60,
     Fault.LONG: 50,
     Fault.LISTED: 60,

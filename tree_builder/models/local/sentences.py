@@ -22,7 +22,7 @@ _SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\
 _STARTER = r"(?:The|This|These|Each|All|Any|In|If|No|Upon|For|A|An|As|It|Subject|To|We|You|Either|Except|Where|When|There) (?![A-Z]{2})"
 _MARKER = re.compile(
     r"(?:[•·▪■□◦●○►➢✓*–—-]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[a-z]|[ivxIVX]{1,5})[.)]|\(?[A-Z]\)|(?:\d{1,3}\.)+\d{1,3}|§\s?\d+|Q:|A:)[ \t\u00a0]+"
-    rf"|[A-Z]\.\s+(?={_STARTER})"
+    rf"|[A-Z]\.\s+(?={_STARTER})|\d{{1,3}}\s+(?={_STARTER})"
     r"|(?:Section|Article|Clause|SECTION|ARTICLE) [\dIVX]+(?:\.\d+)*[.:]?\s+(?=[^\W\d_a-z])"
     r"|\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})\)[ \t]*"
 )
@@ -255,7 +255,8 @@ _FIRST_PERSON = frozenset(
     re.findall(r"\S+", "i you my your me i'm i'll i've i'd you're you'll i’m i’ll i’ve i’d you’re you’ll")
 )
 _POINTER = re.compile(
-    r"(?:\(?(?:please )?(?:see|cf\.?|refer to|siehe|vgl\.?|voir|véase)\b.{0,140}$|\[\d+\]|(?:figure|table|abbildung|tabelle|fig\.) \d)",
+    r"(?:\(?(?:please )?(?:see|cf\.?|refer to|siehe|vgl\.?|voir|véase)\b.{0,140}$|\[\d+\]|(?:figure|table|abbildung|tabelle|fig\.) \d"
+    r"|.{0,25}\b(?:please see|see also|for (?:more |further )?(?:details|information))\b.{0,60}$|url: |doi:|arxiv:|\[[A-Z][\w+]*\d\d\w?\])",
     re.IGNORECASE,
 )
 _BOILERPLATE = re.compile(
@@ -266,6 +267,7 @@ _BOILERPLATE = re.compile(
     r"|general public license|alle rechte vorbehalten|tous droits réservés|signature page|^source: |/s/ ?\w",
     re.IGNORECASE,
 )
+_CITATION = re.compile(r"\beditors?,|\bvolume \d+ of\b|, \d{2,4}[–-]\d{2,4}\.$|\bproceedings of\b", re.IGNORECASE)
 _TABLE = re.compile(
     r"\s\|\s|^\||\||…\s*\d+|\.{4,}|_{3,}|\[\s*[*●_ ]+\s*\]|\*{3,}|\s[,;:.](?:\s|$)|-{3,}|\t|(?:\s\d[\d.,%]*){5,}|:\s*:|\(\s*\)|[●□☐☒]"
 )
@@ -274,7 +276,9 @@ _CAPITALS_RUN = re.compile(r"(?:\b[A-Z]{2,}\b\s+){4,}")
 _CODE = re.compile(
     r"</?\w+[^>]*>|[{}\\^`~]|::|->|=>|==|\w\(\)|\$\w|\w=\w|--\w|/\w+/\w|#\w|\w_\w+_|\s[-+]\w\s|;\s*$|&&|%\w"
 )
-_GLUED = re.compile(r"[a-z][.,;][A-Z][a-z]+\b(?!\.\w)")
+_GLUED = re.compile(
+    r"[a-z][.,;][A-Z][a-z]+\b(?!\.\w)|[a-z]{2}(?:The|This|These|When|Note|If|It) |(?<![^\s(])(?![^\s]*//)[^\s\u0e00-\uffff]{45,}"
+)
 _SPEECH = re.compile(r"[\"“”„«»]|(?:^|\s)[‘'](?=\w)")
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("«", "»"), ("「", "」"), ("『", "』"), ("（", "）"))
 _QUOTES = re.compile(r"[\"“”„]|''")  # in pairs, but often not of one kind
@@ -299,6 +303,8 @@ def faults(sentence: str) -> Fault:
         found |= Fault.HALF
     if n_words < 5 or len(sentence) < (12 if spaceless else 25):
         found |= Fault.SHORT
+    if "@" in sentence and len(sentence) < 80:
+        found |= Fault.SHORT
     if len(sentence) > 400:
         found |= Fault.LONG
     if _QUESTION.search(sentence):
@@ -316,6 +322,8 @@ def _starts(sentence: str, words: Sequence[str]) -> Fault:
         return Fault.NONE
     if words[0] in _ELLIPTIC_STARTS:
         return Fault.HALF
+    if sentence[0] == "(" and sentence.rstrip(".")[-1:] == ")":
+        return Fault.DANGLING
     if not _POINTING_BACK.isdisjoint(words[1:3]) or _ORDINAL_SUBJECT.match(lowered):
         return Fault.DANGLING
     if words[0] in _DANGLING_STARTS or not _BACKWARDS.isdisjoint(words[:4]) or lowered.startswith(_DANGLING_PHRASES):
@@ -346,7 +354,7 @@ def _matter(sentence: str, words: Sequence[str]) -> Fault:
         found |= Fault.CODE
     if _BOILERPLATE.search(sentence):
         found |= Fault.BOILERPLATE
-    if _POINTER.match(sentence):
+    if _POINTER.match(sentence) or _CITATION.search(sentence):
         found |= Fault.POINTER
     if _DETAIL.search(sentence):
         found |= Fault.DETAIL
