@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tree_builder.read.document import VERSION, read_bytes, read_file
+    from tree_builder.read.document import read_bytes, read_file
     from tree_builder.read.pool import ReadPool
+
+VERSION = 1
+"""Raised whenever the same bytes would be read differently."""
 
 __all__ = ["VERSION", "ReadPool", "read_bytes", "read_file"]
 

@@ -11,9 +11,6 @@ from tree_builder.read.language import find_language
 from tree_builder.read.pdf import read_pdf
 from tree_builder.read.plain import read_plain
 
-VERSION = 1
-"""Raised whenever the same bytes would be read differently."""
-
 MAX_CHARS = 64_000_000
 
 

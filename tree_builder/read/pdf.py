@@ -55,14 +55,11 @@ def _open(data: bytes, name: str) -> Any:
     try:
         return pdfium.PdfDocument(data)
     except pdfium.PdfiumError as error:
-        message = str(error)
-        encrypted = "password" in message.lower() or "security" in message.lower()
-        status = DocumentStatus.ENCRYPTED if encrypted else DocumentStatus.MALFORMED
-        reason = (
-            "a password is needed to open it"
-            if encrypted
-            else f"pdfium cannot load it: {message.rsplit('(', maxsplit=1)[-1].rstrip('). ')}"
-        )
+        why = str(error).rpartition("PDFium: ")[2].rstrip("). ")
+        if "password" in why.lower() or "security" in why.lower():
+            status, reason = DocumentStatus.ENCRYPTED, "a password is needed to open it"
+        else:
+            status, reason = DocumentStatus.MALFORMED, f"pdfium cannot load it: {why}"
         raise UnreadableDocument(reason, status=status, doc_path=name) from error
 
 

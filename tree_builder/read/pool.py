@@ -17,6 +17,7 @@ from tree_builder.model import DocumentStatus, ReadDocument, SourceFile
 from tree_builder.read.wire import Broken, Frame, document_of, receive, send
 from tree_builder.settings import Settings
 
+_START_S = 60.0
 _FILES_A_PROCESS = 500
 _RSS_MB_A_PROCESS = 300.0  # pdfium and the allocator give back little of what one large file took
 _LIBRARY = str(Path(__file__).parents[2])
@@ -44,7 +45,7 @@ class ReadPool:
 
     async def __aexit__(self, *exc: object) -> None:
         for process in self._all:
-            process.kill()
+            process.abandon()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     async def read(self, folder: Path, source: SourceFile) -> ReadDocument:
@@ -92,8 +93,11 @@ class ReadPool:
             return await asyncio.get_running_loop().run_in_executor(
                 self._threads, process.ask, ask, settings.read_timeout_s
             )
-        except BaseException:
-            process.kill()  # cancelled: the thread which waits for the process ends with it
+        except asyncio.CancelledError:
+            process.abandon()  # the thread which waits for its answer ends with it
+            self._all.remove(process)
+            process = _Process(settings.read_memory_mb)
+            self._all.append(process)
             raise
         finally:
             self._idle.put_nowait(process)
@@ -112,42 +116,55 @@ class _Process:
         self._memory_mb = memory_mb
         self._process: subprocess.Popen[bytes] | None = None
         self._files = 0
+        self._abandoned = False
+        self._end = ""  # how the last process ended
 
     def ask(self, ask: dict[str, Any], timeout_s: float) -> Frame:
-        """Put one question. Raises UnreadableDocument (timeout, crashed) after the process was ended."""
-        doc_path = ask["doc_path"]
-        process = self._process or self._start()
-        to, back = _pipes(process)
+        """Put one question; once more to a new process where one dies of it, since something else may have killed it.
+
+        Raises:
+            UnreadableDocument: timeout or crashed, with the process ended.
+        """
         try:
-            send(to, ask)
-            frame = receive(back, time.monotonic() + timeout_s)
+            frame = self._ask(ask, timeout_s) or self._ask(ask, timeout_s)
         except Broken as error:
             self.kill()
             status = DocumentStatus.TIMEOUT if error.late else DocumentStatus.CRASHED
-            reason = (
-                f"not read within read_timeout_s = {timeout_s:g}"
-                if error.late
-                else f"the reading process failed: {error}"
-            )
-            raise UnreadableDocument(reason, status=status, doc_path=doc_path) from error
-        except OSError:
-            frame = None
+            reason = f"the reading process failed: {error}"
+            if error.late:
+                reason = f"not read within read_timeout_s = {timeout_s:g}"
+            raise UnreadableDocument(reason, status=status, doc_path=ask["doc_path"]) from error
         if frame is None:
-            reason = f"the reading process died ({self.kill()})"
-            raise UnreadableDocument(reason, status=DocumentStatus.CRASHED, doc_path=doc_path)
+            reason = f"the reading process died twice ({self._end})"
+            raise UnreadableDocument(reason, status=DocumentStatus.CRASHED, doc_path=ask["doc_path"])
         self._files += 1
         if self._files >= _FILES_A_PROCESS or frame.facts.get("rss_mb", 0) > _RSS_MB_A_PROCESS:
             self.kill()
         return frame
 
+    def _ask(self, ask: dict[str, Any], timeout_s: float) -> Frame | None:
+        """Put one question to the process; None when it dies."""
+        if self._abandoned:
+            return None
+        process = self._process
+        if process is None or process.poll() is not None:
+            self.kill()
+            process = self._start()
+        to, back = _pipes(process)
+        try:
+            send(to, ask)
+            frame = receive(back, time.monotonic() + timeout_s)
+        except OSError:
+            frame = None
+        if frame is None:
+            self._end = self.kill()
+        return frame
+
     def _start(self) -> subprocess.Popen[bytes]:
-        environment = {
-            **os.environ,
-            "OPENBLAS_NUM_THREADS": "1",
-            "OMP_NUM_THREADS": "1",
-        }  # threads reserve address space
+        # Threads of numeric libraries would take address space.
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         self._files = 0
-        self._process = subprocess.Popen(
+        self._process = process = subprocess.Popen(
             [sys.executable, "-P", "-c", _START, str(os.getpid()), str(self._memory_mb)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -155,7 +172,21 @@ class _Process:
             bufsize=0,
             env=environment,
         )
-        return self._process
+        if self._abandoned:  # meanwhile: `abandon` may have come too early to find this process
+            self.kill()
+            raise Broken("the pool was closed")
+        try:
+            ready = receive(_pipes(process)[1], time.monotonic() + _START_S)
+        except (Broken, OSError):
+            ready = None
+        if ready is None:
+            raise Broken(f"it did not start ({self.kill()}); is read_memory_mb = {self._memory_mb} too small?")
+        return process
+
+    def abandon(self) -> None:
+        """End the process for good; a thread which waits for it gives up."""
+        self._abandoned = True
+        self.kill()
 
     def kill(self) -> str:
         """End the process, if there is one. Gives in words how it ended."""
