@@ -14,7 +14,7 @@ from functools import lru_cache
 SMALL = 20
 """Whole numbers up to this are counts which a summary may make by itself."""
 
-_NUMBER = re.compile(r"(?<![\d.,])[\d]+(?:[.,'’\u00a0\u202f ](?=\d)\d+)*")
+_NUMBER = re.compile(r"(?<![\d.,])\d+(?:[.,'’]\d+|[\u00a0\u202f ]\d{3}(?!\d))*")
 _MAGNITUDES = {
     **dict.fromkeys(["thousand", "tausend", "mille", "mil", "k", "tsd"], 1e3),
     **dict.fromkeys(["million", "millions", "millionen", "mio", "mln", "m", "mm", "millones", "milioni"], 1e6),
@@ -55,23 +55,27 @@ def _numbers_without_support(summary: str, source: str) -> tuple[str, ...]:
     asked = list(dict.fromkeys(m.group() for m in _NUMBER.finditer(_digits(summary))))
     if not asked:
         return ()
-    known = _values(_digits(source))
     text = _digits(summary)
-    out = []
-    for number in asked:
-        readings = _readings(number)
-        if all(value <= SMALL and value.is_integer() for value, _ in readings):
-            continue
-        scaled = _scaled(text, number)
-        if not any(_supported(value, decimals, known) for value, decimals in readings) and not any(
-            value in known or any(_close(value, other) for other in known) for value in scaled
-        ):
-            out.append(f"number:{number}")
-    return tuple(out)
+    known = _values(_digits(source))
+    left = [number for number in asked if not _known(number, text, known)]
+    if left:  # words are read only where digits do not do: that takes longer
+        known |= _spelled_values(source)
+        left = [number for number in left if not _known(number, text, known)]
+    return tuple(f"number:{number}" for number in left)
+
+
+def _known(number: str, text: str, known: set[float]) -> bool:
+    """Say whether a number of the summary `text` is small, or stands for one of the known values."""
+    readings = _readings(number)
+    if all(value <= SMALL and value.is_integer() for value, _ in readings):
+        return True
+    if any(_supported(value, decimals, known) for value, decimals in readings):
+        return True
+    return any(value in known or any(_close(value, other) for other in known) for value in _scaled(text, number))
 
 
 def _values(text: str) -> set[float]:
-    """Gather each number of a text in all its readings: with magnitudes, parts of dates and versions, spelled out."""
+    """Gather each number of a text in all its readings: with magnitudes, and parts of dates and versions."""
     values: set[float] = set()
     for found in _NUMBER.finditer(text):
         readings = {value for value, _ in _readings(found.group())}
@@ -313,10 +317,11 @@ def _names_without_support(summary: str, source: str) -> tuple[str, ...]:
     if not names:
         return ()
     folded = _folded(source)
-    initials = _initials(source)
     out = []
     for words in names:
-        missing = [word for word in words if not _occurs(word, folded, initials)]
+        missing = [word for word in words if not _occurs(word, folded)]
+        if missing:
+            missing = [word for word in missing if not (word.isupper() and _folded(word) in _initials(source))]
         if missing:
             out.append(f"name:{' '.join(missing)}")
     return tuple(dict.fromkeys(out))
@@ -369,10 +374,10 @@ def _odd(word: str) -> bool:
     return capitals >= 2 or (capitals >= 1 and any(c.isdigit() for c in word))
 
 
-def _occurs(word: str, folded: str, initials: str) -> bool:
+def _occurs(word: str, folded: str) -> bool:
     parts = [part for part in re.split(r"['’&.-]", _folded(word)) if part]
     whole = "".join(parts)
-    if whole in folded or (word.isupper() and whole in initials):
+    if whole in folded:
         return True
     return all(_stem(part) in folded for part in parts if len(part) > 1)
 
