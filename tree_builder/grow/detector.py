@@ -42,8 +42,9 @@ _WEIGHTS = {
     "numbered_heading": 7.2,
 }
 _BIAS = -11.9
-"""Logistic regression on texts with known boundaries: meetings, lectures, manuals, chapters of a textbook, texts put together from
-pieces; each kind weighs as much as another. Chosen by leaving one kind out at a time; the texts the quality report measures were not among them."""
+"""Logistic regression on texts with known boundaries: meetings, lectures, manuals, chapters of a textbook, texts put together from pieces;
+each kind weighs as much as another. Figures were chosen by leaving one kind out at a time. The meetings and manuals which the quality
+report measures were not among them."""
 _NODES_BIAS = 0.8
 """Added above the chunks: there topics are shorter, counted in items. Fits the chapters of manuals."""
 _DIGITS = 6  # of a probability; the rest may differ between machines
