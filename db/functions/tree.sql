@@ -121,29 +121,27 @@ comment on function tree_builder.nodes_below(uuid, integer) is
 create or replace function tree_builder.subtree(node uuid, depth integer default null)
 returns setof tree_builder.tree_row
 language sql stable
-set search_path = pg_catalog
-as $$
+begin atomic -- bound when made, so that it needs no search path and can become part of the query which calls it
     select n.node_id, n.corpus, n.node_type, n.level, n.parent_id, n.place, n.doc_path, n.dir_path, t.content,
         n.char_start, n.char_end, n.page_start, n.page_end, n.since_run, n.steps
     from tree_builder.nodes_below($1, $2) as n
     inner join tree_builder.texts as t on n.text_id = t.text_id
-    order by n.way
-$$;
+    order by n.way;
+end;
 comment on function tree_builder.subtree(uuid, integer) is
 'A node and all below it, each before what it covers, in document order; depth: at most so many steps down.';
 
 create or replace function tree_builder.leaves(node uuid)
 returns setof tree_builder.tree_row
 language sql stable
-set search_path = pg_catalog
-as $$
+begin atomic -- bound when made, so that it needs no search path and can become part of the query which calls it
     select n.node_id, n.corpus, n.node_type, n.level, n.parent_id, n.place, n.doc_path, n.dir_path, t.content,
         n.char_start, n.char_end, n.page_start, n.page_end, n.since_run, n.steps
     from tree_builder.nodes_below($1) as n
     inner join tree_builder.texts as t on n.text_id = t.text_id
     where n.node_type = 'chunk'
-    order by n.way
-$$;
+    order by n.way;
+end;
 comment on function tree_builder.leaves(uuid) is 'The passages which a node covers, in document order.';
 
 create or replace function tree_builder.top(path text default '.', corpus text default null)
