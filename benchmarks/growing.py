@@ -44,7 +44,8 @@ class Reference:
 class Run:
     """One run of ours. wall_s and busy_s (latencies added up) at full latency."""
 
-    same: bool
+    contents: Contents
+    memo: MemoryMemo
     calls: int
     wall_s: float
     busy_s: float
@@ -54,15 +55,19 @@ class Run:
         return max(path_s, self.busy_s / slots)
 
 
+def _say(what: str) -> None:
+    print(f"  {what}", flush=True)
+
+
 def latency_s(answer: str) -> float:
     return 0.25 + 0.004 * ((len(answer) + 3) // 4)
 
 
 @asynccontextmanager
-async def models(url: str, settings: Settings) -> AsyncIterator[tuple[Embedder, LanguageModel]]:
-    """Open the real client on the simulated service, with nothing kept from before."""
+async def models(url: str, settings: Settings, memo: MemoryMemo) -> AsyncIterator[tuple[Embedder, LanguageModel]]:
+    """Open the real client on the simulated service."""
     environ = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
-    async with open_models(settings, MemoryMemo(), MemoryVectors(), NullLedger(), environ=environ) as pair:
+    async with open_models(settings, memo, MemoryVectors(), NullLedger(), environ=environ) as pair:
         yield pair
 
 
@@ -78,11 +83,14 @@ class Bench:
         self.endpoint.configure(EndpointConfig(scale=scale))
 
     async def plain(
-        self, grow: Callable[[Plain], Awaitable[Timed]], *, window: int = 0, scale: float = 0.0
+        self, grow: Callable[[Plain], Awaitable[Timed]], memo: MemoryMemo, *, window: int = 0, scale: float = 0.0
     ) -> tuple[Reference, float]:
-        """Grow the plain way; give the reference, and the wall time it really took at that scale."""
+        """Grow the plain way; give the reference, and the wall time it really took at that scale.
+
+        With the memo of a run of ours it asks nothing anew, if ours asked all that the plain way does.
+        """
         self._scale(scale)
-        async with models(self.endpoint.base_url, settings(speculation=0, concurrency=1)) as (_, language):
+        async with models(self.endpoint.base_url, settings(speculation=0, concurrency=1), memo) as (_, language):
             plain = Plain(language, latency_s, window)
             began = time.perf_counter()
             top = await grow(plain)
@@ -90,24 +98,19 @@ class Bench:
         return Reference(top.contents, plain.calls, plain.total_s, top.in_order_s, top.free_s), wall_s
 
     async def ours(
-        self,
-        config: Settings,
-        grow: Callable[[Grower], Awaitable[Tree]],
-        reference: Reference,
-        *,
-        scale: float,
-        many: bool,
+        self, config: Settings, grow: Callable[[Grower], Awaitable[Tree]], *, scale: float, many: bool = False
     ) -> Run:
-        """Grow our way, at that scale of latency."""
+        """Grow our way, at that scale of latency, with nothing kept from before."""
         self._scale(scale)
-        async with models(self.endpoint.base_url, config) as (embedder, language):
+        memo = MemoryMemo()
+        async with models(self.endpoint.base_url, config, memo) as (embedder, language):
             grower = Grower(language, embedder, config, many=many)
             began, cpu = time.perf_counter(), time.process_time()
             tree = await grow(grower)
             wall_s, cpu_s = time.perf_counter() - began, time.process_time() - cpu
         stats = self.endpoint.stats()
         busy_s = stats["busy_s"] - stats["embed"] * 0.25 * scale
-        return Run(contents(tree) == reference.contents, stats["chat"], wall_s / scale, busy_s / scale, cpu_s)
+        return Run(contents(tree), memo, stats["chat"], wall_s / scale, busy_s / scale, cpu_s)
 
 
 def library() -> list[list[Tree]]:
@@ -144,12 +147,13 @@ async def plain_library(plain: Plain, documents: Sequence[Sequence[Tree]]) -> Ti
 def rows_of(
     what: str, run: Run, reference: Reference, slots: int, *, speed: float, extra: float | None, against_s: float
 ) -> list[Row]:
+    same = run.contents == reference.contents
     faster, more = against_s / run.wall_s, run.calls / reference.calls - 1
     beside = f"{run.wall_s:.1f} s beside {against_s:.0f} s; {run.calls} calls beside {reference.calls}"
     rows = [Row(f"{what}: speed against the plain way", f"{faster:.1f}x", f"{speed:.0f}x", faster >= speed, beside)]
     if extra is not None:
         rows.append(Row(f"{what}: extra calls", f"{more:.1%}", f"{extra:.0%}", more <= extra))
-    rows.append(Row(f"{what}: tree identical to the plain one", "yes" if run.same else "no", "yes", run.same))
+    rows.append(Row(f"{what}: tree identical to the plain one", "yes" if same else "no", "yes", same))
     ratio = run.wall_s / run.bound_s(reference.in_order_s, slots)
     path = f"critical path of the plain order of calls {reference.in_order_s:.0f} s, calls / slots {run.busy_s / slots:.0f} s"
     rows.append(
@@ -162,8 +166,10 @@ def rows_of(
 
 
 async def measure(bench: Bench) -> list[Row]:
+    await bench.ours(settings(), lambda g: g.grow_document(made_up.document(5, seed=9)), scale=0.1)  # imports, tables
     chunks = made_up.document(CHUNKS, seed=2)
-    each, plain_wall_s = await bench.plain(lambda plain: plain.tree(timed(chunks)), scale=PLAIN_SCALE)
+    _say("plain")
+    each, plain_wall_s = await bench.plain(lambda plain: plain.tree(timed(chunks)), MemoryMemo(), scale=PLAIN_SCALE)
     _notes.append(
         f"The plain way, run for real at {PLAIN_SCALE:g} of the latency: {plain_wall_s:.1f} s for {each.calls} calls, of which "
         f"{each.total_s * PLAIN_SCALE:.1f} s are latency. At full latency its {each.calls} answers add up to {each.total_s:.0f} s, "
@@ -171,28 +177,26 @@ async def measure(bench: Bench) -> list[Row]:
     )
     rows, curve = [], []
     for share, scale in CURVE:
-        config = settings(speculation=share)
-        run = await bench.ours(config, lambda g: g.grow_document(chunks), each, scale=scale, many=False)
-        curve.append(
-            f"| {share:g} | {run.calls / each.calls - 1:.1%} | {each.total_s / run.wall_s:.1f}x | {run.wall_s:.1f} s | {scale:g} |"
-        )
-    rows += rows_of(
-        f"1 document of {CHUNKS} chunks, each, 32 in flight", run, each, 32, speed=8, extra=0.25, against_s=each.total_s
-    )
+        _say(f"each, speculation {share:g}")
+        run = await bench.ours(settings(speculation=share), lambda g: g.grow_document(chunks), scale=scale)
+        extra, faster = run.calls / each.calls - 1, each.total_s / run.wall_s
+        curve.append(f"| {share:g} | {extra:.1%} | {faster:.1f}x | {run.wall_s:.1f} s | {scale:g} |")
+    what = f"1 document of {CHUNKS} chunks, each, 32 in flight"
+    rows += rows_of(what, run, each, 32, speed=8, extra=0.25, against_s=each.total_s)
     head = "| speculation | extra calls | speed | wall | run at latency x |\n| ---: | ---: | ---: | ---: | ---: |"
     _notes.append("Speed against extra calls, one document, `each`:\n\n" + "\n".join([head, *curve]) + "\n")
 
-    window, _ = await bench.plain(lambda plain: plain.tree(timed(chunks)), window=10)
-    config = settings(boundaries="window")
-    run = await bench.ours(config, lambda g: g.grow_document(chunks), window, scale=0.5, many=False)
+    _say("window")
+    run = await bench.ours(settings(boundaries="window"), lambda g: g.grow_document(chunks), scale=0.5)
+    window, _ = await bench.plain(lambda plain: plain.tree(timed(chunks)), run.memo, window=10)
     rows += rows_of("the same, window", run, window, 32, speed=25, extra=None, against_s=each.total_s)
     calls = run.calls / CHUNKS
     rows.append(Row("the same, window: calls a chunk", f"{calls:.2f}", "0.45", calls <= 0.45, f"{window.calls} plain"))
 
+    _say("library")
     documents = library()
-    reference, _ = await bench.plain(lambda plain: plain_library(plain, documents))
-    config = settings(concurrency=64)
-    run = await bench.ours(config, lambda g: grow_library(g, documents), reference, scale=1.0, many=True)
+    run = await bench.ours(settings(concurrency=64), lambda g: grow_library(g, documents), scale=1.0, many=True)
+    reference, _ = await bench.plain(lambda plain: plain_library(plain, documents), run.memo)
     what = f"{DOCUMENTS} documents in {DIRECTORIES} directories, each, 64 in flight"
     rows += rows_of(what, run, reference, 64, speed=40, extra=0.02, against_s=reference.total_s)
     cpu_ms = 1000 * run.cpu_s / run.calls
