@@ -37,7 +37,7 @@ async def test_askers_share_requests(endpoint: SimulatedEndpoint) -> None:
         await asyncio.sleep(0.03)
         later = [asyncio.create_task(w.embedder.embed([f"c{i}"])) for i in range(100)]
         found = await asyncio.gather(*first, *later)
-    assert endpoint.stats()["calls"] == 2
+    assert endpoint.stats()["calls"] <= 2
     np.testing.assert_allclose(found[7][1], oracle.vector("b7", 1536), atol=1e-5)
     np.testing.assert_allclose(found[107][0], oracle.vector("c7", 1536), atol=1e-5)
 

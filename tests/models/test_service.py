@@ -81,7 +81,7 @@ async def test_passing_errors_change_no_answer(endpoint: SimulatedEndpoint, faul
 async def test_a_hanging_call_ends_at_its_deadline(endpoint: SimulatedEndpoint) -> None:
     """A call which never answers is given up after call_timeout_s, and tried again (row 14)."""
     endpoint.configure(replace(FAST, faults=Faults(hang=1.0)))
-    async with way(endpoint, call_timeout_s=0.05, max_attempts=3) as w:
+    async with way(endpoint, call_timeout_s=0.4, max_attempts=3) as w:
         with pytest.raises(ProviderUnavailable, match="3 attempts"):
             await w.model.summarize(ITEMS)
     assert endpoint.stats()["calls"] == 3
@@ -176,7 +176,7 @@ async def test_nothing_is_paid_twice(endpoint: SimulatedEndpoint) -> None:
 
 async def test_a_lost_speculation_is_cancelled_unless_paid(endpoint: SimulatedEndpoint) -> None:
     """A cancelled question which waits for a slot is never sent; one which was sent is kept."""
-    endpoint.configure(EndpointConfig(base_latency_s=0.1, token_latency_s=0))
+    endpoint.configure(EndpointConfig(base_latency_s=0.7, token_latency_s=0))
     async with way(endpoint, concurrency=1) as w:
         sent = asyncio.create_task(w.model.changes_topic("topic-a", item("topic-b sent")))
         await asyncio.sleep(0.05)

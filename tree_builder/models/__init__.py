@@ -73,12 +73,14 @@ def open_embedder(
 
 
 def versions(settings: Settings) -> dict[str, str]:
-    """Give the versions of the prompts, or of what stands in for them, which these settings use."""
+    """Give the versions of the prompts, or of what stands in for them, which these settings use, and what else decides them."""
     if settings.models == "local":
         from tree_builder.models.local.language import VERSION
 
         return {"summarize": str(VERSION)}
     found = {"summarize": SUMMARIZE_VERSION}
+    if settings.prompt_tokens is not None:  # a group closes when its prompt is full
+        found["prompt_tokens"] = str(settings.prompt_tokens)
     if settings.verify:
         found["repair"] = REPAIR_VERSION
     if settings.boundary_method in ("each", "window"):
