@@ -23,6 +23,8 @@ from tree_builder.store.database import Connection, check_pgvector, check_versio
 from tree_builder.store.errors import translate, translated
 
 FUNCTIONS = 0  # the number under which the re-runnable files' joint checksum is kept
+DEADLOCK = "40P01"
+DEADLOCK_ATTEMPTS = 5
 LOCK_KEY = 0x7472_6565_6462  # any number will do; all versions must agree on it
 LOCK_TIMEOUT_S = 600.0
 _FILE = re.compile(r"(\d{4})_(\w+)\.sql")
@@ -112,15 +114,26 @@ async def _apply_pending(connection: Connection) -> Sequence[Migration]:
     todo = _pending(await _applied(connection))
     await use_vector_schema(connection)
     for migration in todo:
-        with translated():
-            async with connection.transaction():
-                await connection.execute(migration.sql)
-                await connection.execute(
-                    "insert into tree_builder.migrations (number, name, checksum) values (%s, %s, %s)"
-                    " on conflict (number) do update set checksum = excluded.checksum, applied_at = clock_timestamp()",
-                    (migration.number, migration.name, migration.checksum),
-                )
+        await _apply_one(connection, migration)
     return todo
+
+
+async def _apply_one(connection: Connection, migration: Migration) -> None:
+    """Apply one in a transaction of its own; again where it met readers of what it replaces in a deadlock."""
+    for attempts_left in reversed(range(DEADLOCK_ATTEMPTS)):
+        try:
+            with translated():
+                async with connection.transaction():
+                    await connection.execute(migration.sql)
+                    await connection.execute(
+                        "insert into tree_builder.migrations (number, name, checksum) values (%s, %s, %s)"
+                        " on conflict (number) do update set checksum = excluded.checksum, applied_at = clock_timestamp()",
+                        (migration.number, migration.name, migration.checksum),
+                    )
+            return
+        except StoreUnavailable as error:
+            if not attempts_left or error.facts.get("sqlstate") != DEADLOCK:
+                raise
 
 
 def _pending(applied: Sequence[_Applied]) -> list[Migration]:
