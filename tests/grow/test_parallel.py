@@ -10,8 +10,9 @@ import pytest
 from tree_builder.grow import Grower
 from tree_builder.protocols import Priority
 from tree_builder.settings import Settings
+from tree_builder.testing import clock
 
-from . import clock, reference
+from . import reference
 from .support import KINDS, Model, Vectors, chunks, contents, leaves, oracle, plain, short_summary
 
 

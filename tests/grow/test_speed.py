@@ -13,8 +13,9 @@ from tree_builder.grow.differences import by_vectors
 from tree_builder.model import NodeType
 from tree_builder.protocols import Priority
 from tree_builder.settings import Settings
+from tree_builder.testing import clock
 
-from . import clock, reference
+from . import reference
 from .support import Model, Vectors, chunks, short_summary
 
 TAKES_S = {"summarize": 1.15, "each": 0.25, "window": 0.28}
@@ -36,7 +37,10 @@ def last_topic(texts) -> str:
 
 
 def changes(summary: str, item: str) -> bool:
-    return item.split(":", maxsplit=1)[0] not in (summary.split(":", maxsplit=1)[0], summary.split(":")[1].split(" ", maxsplit=1)[0])
+    return item.split(":", maxsplit=1)[0] not in (
+        summary.split(":", maxsplit=1)[0],
+        summary.split(":")[1].split(" ", maxsplit=1)[0],
+    )
 
 
 async def timed_pause(kind: str) -> None:

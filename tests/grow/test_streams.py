@@ -11,8 +11,9 @@ from tree_builder.errors import BadModelOutput
 from tree_builder.grow import Grower
 from tree_builder.model import NodeType, Tree
 from tree_builder.settings import Settings
+from tree_builder.testing import clock
 
-from . import clock, reference
+from . import reference
 from .support import KINDS, Model, Vectors, chunks, contents, oracle, plain, short_summary
 
 SETTINGS = Settings(models="openai", boundaries="each")
