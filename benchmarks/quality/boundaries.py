@@ -150,7 +150,6 @@ def segmenters(
     }
     others: Mapping[str, Callable[[Prepared], list[int]]] = {
         "none": baselines.none,
-        "even": baselines.even,
         "TextTiling (NLTK)": baselines.text_tiling,
         "C99": baselines.c99,
         "SemanticChunker (chonkie), same embedder": partial(baselines.chonkie_semantic, embed=embed),
@@ -162,9 +161,13 @@ def segmenters(
 async def measure_set(documents: Sequence[Prepared], compared: Mapping[str, Segmenter]) -> dict[str, list[list[int]]]:
     """Segment every document in every way; the lists are in the order of the documents. `random` has one list a seed."""
     found = {name: [await segment(document) for document in documents] for name, segment in compared.items()}
-    for seed in baselines.RANDOM_SEEDS:
-        found[f"random {seed}"] = [baselines.random_cuts(document, seed) for document in documents]
-    return found
+    return found | told_the_number(documents)
+
+
+def told_the_number(documents: Sequence[Prepared]) -> dict[str, list[list[int]]]:
+    """Segment in the ways which know how many segments the gold has."""
+    found = {f"random {seed}": [baselines.random_cuts(d, seed) for d in documents] for seed in baselines.RANDOM_SEEDS}
+    return {"even": [baselines.even(d) for d in documents]} | found
 
 
 def rows_of(documents: Sequence[Prepared], found: Mapping[str, Sequence[Sequence[int]]]) -> list[list[object]]:
@@ -248,7 +251,8 @@ async def _measure(folder: Path, settings: Settings, methods: Sequence[Boundarie
             found = await measure_set(documents, compared)
             parts = [paragraph(name, documents, found)]
             if name in COARSE:
-                parts.append(paragraph(COARSE[name], with_coarse_gold(documents, loaded), found))
+                coarse = with_coarse_gold(documents, loaded)
+                parts.append(paragraph(COARSE[name], coarse, found | told_the_number(coarse)))
             section = f"boundaries-{name.split()[0].strip(',')}{suffix}"
             report.write_section(section, f"{facts}\n" + "\n".join(parts))
             print(*parts, f"took {time.perf_counter() - began:.0f} s", sep="\n", flush=True)
