@@ -87,6 +87,13 @@ declare
 begin
     if tree_builder.is_limited(scope) or row_security_active('tree_builder.node') then
         sample := tree_builder.search_sample(scope, few);
+        -- Of more than a fifth of all vectors the index soon finds enough.
+        if cardinality(sample) > 1000 and cardinality(sample) > 0.2 * (
+            select c.reltuples from pg_class as c
+            where c.oid = to_regclass(format('tree_builder.vectors_%s_idx', scope.model_id))
+        ) then
+            sample := null;
+        end if;
     end if;
     if sample is null then
         perform set_config('hnsw.ef_search', least(1000, greatest(200, 2 * near))::text, true);
