@@ -90,5 +90,11 @@ def gone(pid: int) -> bool:
         return True
 
 
+def guards(folder: Path) -> list[psutil.Process]:
+    """Give the guards of the server in a data folder."""
+    wanted = ["tree_builder.store.embedded.guard", str(folder)]
+    return [p for p in psutil.process_iter(["cmdline"]) if (p.info["cmdline"] or [])[-2:] == wanted]
+
+
 def socket_dir(url: str) -> Path:
     return Path(str(psycopg.conninfo.conninfo_to_dict(url)["host"]))

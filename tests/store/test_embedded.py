@@ -6,6 +6,7 @@ Tests start programs of their own and talk to them by pipes, so that each step i
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 import psutil
 import psycopg
 import pytest
-from embedded_support import FAST, Program, answers, gone, postmaster_pid, socket_dir, until
+from embedded_support import FAST, Program, answers, gone, guards, postmaster_pid, socket_dir, until
 
 from tree_builder.errors import ConfigError, StoreError, StoreUnavailable
 from tree_builder.store.embedded import binaries
@@ -218,6 +219,17 @@ def test_a_server_whose_socket_was_removed_is_replaced(tmp_path: Path) -> None:
         socket_dir(url).rmdir()
         with serve(tmp_path, options=FAST) as again, psycopg.connect(again) as connection:
             assert connection.execute("select 1").fetchone() == (1,)
+
+
+def test_a_data_folder_removed_after_use_stays_removed(tmp_path: Path) -> None:
+    """The guard, which ends a moment after the server, leaves no file behind in a folder which was removed meanwhile."""
+    data = tmp_path / "data"
+    with serve(data, options=FAST):
+        until(lambda: guards(data), "the guard is at its place")
+        (guard,) = guards(data)
+    shutil.rmtree(data)
+    until(lambda: gone(guard.pid), "the guard ends")
+    assert not data.exists()
 
 
 def test_a_server_which_cannot_start_says_why(tmp_path: Path) -> None:

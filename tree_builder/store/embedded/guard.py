@@ -33,7 +33,7 @@ def main(data_dir: Path) -> None:
     try:
         while data_dir.exists():
             _wait(data_dir / "users.lock")
-            with held(data_dir / "start.lock", TURN_TIMEOUT_S):
+            with held(data_dir / "start.lock", TURN_TIMEOUT_S, create=False):
                 if stop_unused(data_dir):
                     return
     except (OSError, TreeBuilderError):
@@ -44,7 +44,7 @@ def _restart_while_used(data_dir: Path) -> None:
     try:
         for _ in range(MAX_RESTARTS):
             _wait(data_dir / "server.lock")
-            with held(data_dir / "start.lock", TURN_TIMEOUT_S):
+            with held(data_dir / "start.lock", TURN_TIMEOUT_S, create=False):
                 if not restart_dead(data_dir):
                     return
     except (OSError, TreeBuilderError):
@@ -52,8 +52,8 @@ def _restart_while_used(data_dir: Path) -> None:
 
 
 def _wait(path: Path) -> None:
-    """Wait until nobody holds a lock."""
-    lock = FileLock(path)
+    """Wait until nobody holds a lock. Makes no file: the folder may be on its way out."""
+    lock = FileLock(path, create=False)
     try:
         lock.wait_for_ever()
     finally:

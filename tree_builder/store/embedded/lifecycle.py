@@ -79,7 +79,10 @@ def stop_unused(data_dir: Path) -> bool:
 
 def is_used(data_dir: Path) -> bool:
     """Say whether any process holds users.lock. The guard, which waits for this moment, may hold it for an instant."""
-    users = FileLock(data_dir / "users.lock")
+    try:
+        users = FileLock(data_dir / "users.lock", create=False)
+    except FileNotFoundError:
+        return False
     try:
         return not users.wait(0.05)
     finally:

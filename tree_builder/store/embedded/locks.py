@@ -20,11 +20,12 @@ class FileLock:
     A forked child would share the lock, and giving it up there would give up the parent's, so that a child only closes it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, create: bool = True) -> None:
         self.path = path
-        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o600)
         self._pid = os.getpid()
-        same_owner(path)
+        if create:
+            same_owner(path)
 
     def take(self, *, shared: bool = False) -> bool:
         """Take the lock if it is free; say whether it is ours now."""
@@ -67,13 +68,14 @@ def same_owner(path: Path) -> None:
 
 
 @contextmanager
-def held(path: Path, timeout_s: float) -> Iterator[None]:
+def held(path: Path, timeout_s: float, *, create: bool = True) -> Iterator[None]:
     """Hold a lock for the block.
 
     Raises:
+        FileNotFoundError: there is no such file, and it is not to be created.
         StoreUnavailable: another process has had it all the time.
     """
-    lock = FileLock(path)
+    lock = FileLock(path, create=create)
     try:
         if not lock.wait(timeout_s):
             raise StoreUnavailable(
@@ -87,7 +89,10 @@ def held(path: Path, timeout_s: float) -> Iterator[None]:
 
 def is_free(path: Path) -> bool:
     """Say whether nobody holds the lock at this moment."""
-    lock = FileLock(path)
+    try:
+        lock = FileLock(path, create=False)
+    except FileNotFoundError:
+        return True
     try:
         if free := lock.take():
             lock.unlock()
