@@ -67,27 +67,25 @@ async def summarized(story: Story, growing: Grower, language: LanguageModel, set
 
 
 async def measure_stories(stories: Sequence[Story], settings: Settings, *, at_reference_length: bool) -> str:
-    """Score all summarizers on the stories, each with as many words as the references have on average, or as ours has at its default length."""
+    """Score all summarizers on the stories, each with as many words as all references have on average, or as ours has at its default length."""
+    references = [[split(r) for r in story.references] for story in stories]
+    if at_reference_length:
+        settings = settings.but(summary_chars=round(mean(len(flat(r)) for story in stories for r in story.references)))
+    budget = round(mean(len(r.split()) for story in stories for r in story.references))
     scores: dict[str, list[tuple[float, ...]]] = {}
-    for story in stories:
-        references = [split(r) for r in story.references]
-        chars = round(mean(len(flat(r)) for r in story.references))
-        some = settings.but(summary_chars=chars) if at_reference_length else settings
-        async with open_models(some, MemoryMemo(), MemoryVectors(), NullLedger()) as (embedder, language):
-            ours = await summarized(story, grower(language, embedder, some), language, some)
-        budget = (
-            round(mean(len(r.split()) for r in story.references)) if at_reference_length else len(ours.tree.split())
-        )
-        candidates = {"**ours, through the tree**": ours.tree, "ours, at once": ours.at_once}
-        found = {name: sentences_of(text) for name, text in candidates.items()}
-        found |= {name: summarize(story.text, budget) for name, summarize in BASELINES.items()}
+    async with open_models(settings, MemoryMemo(), MemoryVectors(), NullLedger()) as (embedder, language):
+        growing = grower(language, embedder, settings)
+        all_ours = await asyncio.gather(*(summarized(story, growing, language, settings) for story in stories))
+    for story, ours, gold in zip(stories, all_ours, references, strict=True):
+        found = {"**ours, through the tree**": sentences_of(ours.tree), "ours, at once": sentences_of(ours.at_once)}
+        words = budget if at_reference_length else len(ours.tree.split())
+        found |= {name: summarize(story.text, words) for name, summarize in BASELINES.items()}
         for name, sentences in found.items():
             shown = "random sentences" if name.startswith("random") else name
             length = len(" ".join(sentences).split())
             kept = keys_kept(sentences, split(story.text)) or 0.0
-            scores.setdefault(shown, []).append(
-                (*rouge(sentences, references), length, 100 * kept, 100 * redundancy(sentences))
-            )
+            figures = (*rouge(sentences, gold), length, 100 * kept, 100 * redundancy(sentences))
+            scores.setdefault(shown, []).append(figures)
     rows = [
         [name, *(round(mean(column), 1) for column in zip(*values, strict=True))] for name, values in scores.items()
     ]

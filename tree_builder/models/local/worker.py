@@ -51,5 +51,8 @@ def main() -> None:
             reply, body = answer(head["job"], head)
         except Exception as error:  # noqa: BLE001 - told to the parent, which knows the text's document
             reply, body = {"error": f"{type(error).__name__}: {error}"}, b""
-        stdout.write(frames.pack(reply, body))
-        stdout.flush()
+        try:
+            stdout.write(frames.pack(reply, body))
+            stdout.flush()
+        except BrokenPipeError:  # the parent is gone, and nobody waits for a traceback
+            os._exit(0)
