@@ -444,9 +444,19 @@ limit :keep;
 -- Node versions which no kept run shows.
 delete from tree_builder.node where corpus_id = :corpus_id and until_run <= :oldest_run;
 
+-- name: retire_old_runs
+-- Runs older than those kept stay, without their reports, as long as a node says that it came with them.
+update tree_builder.runs set state = 'retired', report = '{}', settings = '{}'
+where corpus_id = :corpus_id and run_id < :oldest_run and state = 'published';
+
 -- name: delete_old_runs
--- Runs which are older than those kept. Their reports go with them.
-delete from tree_builder.runs where corpus_id = :corpus_id and run_id < :oldest_run;
+-- Runs which are older than those kept, and with which no node came.
+delete from tree_builder.runs as r
+where
+    r.corpus_id = :corpus_id and r.run_id < :oldest_run
+    and not exists (
+        select 1 from tree_builder.node as n where n.corpus_id = r.corpus_id and n.since_run = r.run_id
+    );
 
 -- name: delete_old_uses
 -- Notes of uses which a later one of the same place replaced before the oldest kept run, or whose place is long gone.
@@ -479,7 +489,8 @@ delete from tree_builder.vectors as v
 where not exists (select 1 from tree_builder.node as n where n.text_id = v.text_id);
 
 -- name: delete_unused_answers
--- Kept answers which no kept tree was grown with, and which no later run may still need to resume.
+-- Kept answers which no kept tree was grown with, and which no later run may still need: those paid for within the kept
+-- runs stay, since a document may have been put off, or its run may have died.
 delete from tree_builder.memo as m
 where
     not exists (
@@ -488,12 +499,15 @@ where
         ) as used
         where used.request_key = m.request_key
     )
-    and coalesce(m.run_id, 0) <= :before_run;
-
--- name: oldest_unpublished_run
--- The last published run before the first of those which later ones may still resume.
-select coalesce(min(c.published_run), 0) as run_id
-from tree_builder.corpora as c;
+    and not exists (
+        select 1 from tree_builder.runs as r
+        where
+            r.run_id = m.run_id
+            and r.run_id >= (
+                select coalesce(min(k.run_id), 0) from tree_builder.runs as k
+                where k.corpus_id = r.corpus_id and k.state = 'published'
+            )
+    );
 
 -- name: memo_size
 -- How many answers are kept, what they cost, and how much room they take.

@@ -316,7 +316,7 @@ class Run:
                 if model is not None:
                     await unindex_vectors(self._db, model_id=model, corpus_id=corpus_id, run_id=run_id)
             await forget_old_versions(self._db, corpus_id=corpus_id, keep=self._settings.keep)
-            await prune(self._db, self._lock, before_run=run_id)
+            await prune(self._db, self._lock)
         except TreeBuilderError as error:
             self._report.warnings.append(f"old versions could not be put away, the next run tries again: {error}")
 

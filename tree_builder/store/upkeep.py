@@ -96,35 +96,32 @@ async def forget_old_versions(db: Database, *, corpus_id: int, keep: int) -> Non
         oldest = min(kept)
         await execute(conn, statements["delete_old_nodes"], corpus_id=corpus_id, oldest_run=oldest)
         await execute(conn, statements["delete_old_uses"], corpus_id=corpus_id, oldest_run=oldest)
+        await execute(conn, statements["retire_old_runs"], corpus_id=corpus_id, oldest_run=oldest)
         await execute(conn, statements["delete_old_runs"], corpus_id=corpus_id, oldest_run=oldest)
 
 
-async def prune(db: Database, lock: CorpusLock, *, before_run: int) -> dict[str, int] | None:
+async def prune(db: Database, lock: CorpusLock) -> dict[str, int] | None:
     """Remove texts, vectors and answers which nothing refers to; only while no other run is under way.
 
-    Gives how many of each, or None when another run is under way. before_run: answers of later runs stay, since a run
-    which did not publish may still be resumed.
+    Gives how many of each, or None when another run is under way. Answers which were paid for within the kept runs stay.
     """
-    return await _prune(db, before_run) if await lock.alone() else None
+    return await _prune(db) if await lock.alone() else None
 
 
 async def prune_now(db: Database, url: str) -> dict[str, int] | None:
     """Do the same outside any run; None when one is under way."""
-    statements = load("store")
     async with connect(url, application_name="tree-builder prune") as conn:
         key = {"space": UPKEEP_SPACE, "number": RUNS_UNDER_WAY}
-        if not await get(conn, statements["try_lock"], bool, **key):
-            return None
-        return await _prune(db, await db.get(statements["oldest_unpublished_run"], int))
+        return await _prune(db) if await get(conn, load("store")["try_lock"], bool, **key) else None
 
 
 @retried
-async def _prune(db: Database, before_run: int) -> dict[str, int]:
+async def _prune(db: Database) -> dict[str, int]:
     statements = load("store")
     return {
         "vectors": await db.execute(statements["delete_unused_vectors"]),
         "texts": await db.execute(statements["delete_unused_texts"]),
-        "answers": await db.execute(statements["delete_unused_answers"], before_run=before_run),
+        "answers": await db.execute(statements["delete_unused_answers"]),
     }
 
 
