@@ -25,7 +25,7 @@ comment on table tree_builder.corpora is 'One folder tree under one name. publis
 create table tree_builder.runs (
     run_id bigint generated always as identity primary key,
     corpus_id integer not null references tree_builder.corpora (corpus_id) on delete cascade,
-    state text not null default 'running' check (state in ('running', 'published', 'failed', 'cancelled')),
+    state text not null default 'running' check (state in ('running', 'published', 'failed', 'cancelled', 'retired')),
     started_at timestamptz not null default clock_timestamp(),
     ended_at timestamptz,
     holder text not null default '',

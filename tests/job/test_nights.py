@@ -104,7 +104,7 @@ async def test_versions_are_kept_and_then_removed(corpus: Corpus) -> None:
         report = await corpus.build(keep=3)
         assert report.run_id is not None
         seen[report.run_id] = corpus.rows("select node_id, content from tree_builder.nodes order by 1")
-    kept = [row[0] for row in corpus.rows("select run_id from tree_builder.runs order by 1")]
+    kept = [row[0] for row in corpus.rows("select run_id from tree_builder.runs where state = 'published' order by 1")]
     assert kept == sorted(seen)[-3:]
     for run in kept:
         then = corpus.rows(
@@ -115,6 +115,7 @@ async def test_versions_are_kept_and_then_removed(corpus: Corpus) -> None:
         )
         assert then == seen[run]
     assert not corpus.rows("select 1 from tree_builder.node where until_run <= %s", kept[0])
+    assert not corpus.rows("select 1 from tree_builder.document_summaries where built_at is null")
     assert not corpus.rows(
         "select 1 from tree_builder.texts t where not exists (select 1 from tree_builder.node n where n.text_id = t.text_id)"
     )
