@@ -314,7 +314,7 @@ def measure(folder: Path, models: str) -> None:
         )
 
 
-NOTES = """ROUGE: F1 with stemming by rouge-score, the best of a story's references, averaged over stories; every summarizer has the same number of
-words. *Names and numbers kept*: of the document's ten most central sentences (TF-IDF). *Said twice*: pairs of neighbouring words which
+NOTES = """ROUGE: F1 with stemming by rouge-score, the best of a story's references, averaged over stories; every baseline has as many
+words as the references on average, ours as many characters. *Names and numbers kept*: of the document's ten most central sentences (TF-IDF). *Said twice*: pairs of neighbouring words which
 the summary has said before. What reads badly is counted by patterns of the benchmark's own, not by the extractor's rules.
 """

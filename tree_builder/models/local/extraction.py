@@ -24,12 +24,12 @@ ENOUGH = 40
 """Per cent of the length asked; an extract which faultless sentences fill so far takes no faulty ones."""
 STANDING = {
     Fault.DANGLING: 35,
-    Fault.PRONOUN: 60,
+    Fault.PRONOUN: 85,
     Fault.SPEECH: 60,
     Fault.LONG: 50,
     Fault.LISTED: 60,
     Fault.CLAUSE: 40,
-    Fault.DETAIL: 75,
+    Fault.DETAIL: 90,
 }
 """Per cent of its value which a sentence with that fault keeps."""
 OPENING_SENTENCES, OPENING_CHARS, OPENING_STANDING = 6, 200_000, (300, 180, 120, 80)
