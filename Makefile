@@ -38,7 +38,7 @@ lint: $(VENV)/.dev ## formatting, types, import rules, SQL
 format: $(VENV)/.dev ## let ruff format and sort
 	$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
-bench: $(VENV)/.dev ## measure speed and memory, write benchmarks/RESULTS.md
+bench: $(VENV)/.dev ## measure speed and memory, write benchmarks/README.md
 	$(BIN)/python -m benchmarks
 
 quality: $(VENV)/.quality ## measure summaries, boundaries and retrieval against baselines
