@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -54,6 +55,8 @@ def _guarded(real: Any) -> Any:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let no test reach beyond this machine, so that no model is ever called for real. libpq has sockets of its own."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background: children would ignore Ctrl-C too
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     socket.socket.connect = _guarded(_REAL_CONNECT)  # type: ignore[method-assign]
     socket.socket.connect_ex = _guarded(_REAL_CONNECT_EX)  # type: ignore[method-assign]
 
