@@ -236,5 +236,5 @@ async def test_many_nights_leave_the_database_flat(corpus: Corpus, nights: int) 
             corpus.rows("select count(*) from pg_stat_activity where datname = current_database()")[0][0]
         )
     assert max(sizes[3:]) <= 1.25 * sizes[3]
-    assert max(connections) <= 2
+    assert max(connections) <= 8, "each night closes its own; some may still be ending"
     assert memory[-1] - memory[3 - 1] < 40
