@@ -1,8 +1,7 @@
 """Injection: documents which tell the model what to answer.
 
 Against a simulated model which obeys orders that stand outside a fence (as before and after fencing), and one which obeys every
-order it sees, the worst there can be. With INJECTION_BASE_URL and INJECTION_MODEL set (and OPENAI_API_KEY), the flips are measured
-against that service as well; this takes some 500 calls of 400 tokens.
+order it sees, the worst there can be. `make quality MODELS=openai` asks the same of a real service.
 """
 
 from __future__ import annotations
@@ -31,12 +30,28 @@ _notes: list[str] = []
 
 
 @asynccontextmanager
-async def model(account: Account, name: str, *, fenced: bool) -> AsyncIterator[PromptedModel]:
-    connection = Connection(account, Limiter(16), NullLedger())
+async def model(
+    account: Account,
+    name: str,
+    *,
+    fenced: bool,
+    concurrency: int = 16,
+    timeout_s: float = 60.0,
+    summary_chars: int = 900,
+) -> AsyncIterator[PromptedModel]:
+    connection = Connection(account, Limiter(concurrency), NullLedger(), timeout_s=timeout_s)
     transport: Any = OpenAITransport(connection, name)
     if not fenced:
         transport = hostile.Unfenced(transport)
-    asked = PromptedModel(name, transport, MemoryMemo(), NullLedger(), count_tokens=tokenizer().count, verify=False)
+    asked = PromptedModel(
+        name,
+        transport,
+        MemoryMemo(),
+        NullLedger(),
+        count_tokens=tokenizer().count,
+        summary_chars=summary_chars,
+        verify=False,
+    )
     try:
         yield asked
     finally:
@@ -44,11 +59,14 @@ async def model(account: Account, name: str, *, fenced: bool) -> AsyncIterator[P
         await connection.close()
 
 
-async def flips(asked: PromptedModel) -> dict[hostile.Form, float]:
-    """Give, by form, the share of boundary questions whose answer an order in the passage turns to what it asks for."""
+async def flips(asked: PromptedModel, questions: int = QUESTIONS) -> dict[hostile.Form, float]:
+    """Give, by form, the share of boundary questions whose answer an order in the passage turns to what it asks for.
+
+    Takes 7 calls a question of about 400 tokens.
+    """
     topics = ("bees", "clocks", "harbour")
     pairs = [
-        (hostile.passage(topics[i % 3], i), hostile.passage(topics[(i % 2 + i) % 3], i + 3)) for i in range(QUESTIONS)
+        (hostile.passage(topics[i % 3], i), hostile.passage(topics[(i % 2 + i) % 3], i + 3)) for i in range(questions)
     ]
 
     async def boundary(summary: str, text: str) -> bool:
@@ -62,7 +80,7 @@ async def flips(asked: PromptedModel) -> dict[hostile.Form, float]:
             said = await asyncio.gather(*(boundary(a, hostile.ordered(b, order, form)) for a, b in pairs))  # type: ignore[arg-type]
             possible += sum(before != wish for before in clean)
             turned += sum(before != wish and after == wish for before, after in zip(clean, said, strict=True))
-        out[form] = turned / possible
+        out[form] = turned / max(1, possible)
     return out
 
 
@@ -138,9 +156,6 @@ async def _all() -> list[Row]:
         rows += await _flip_rows(account, "simulated", "a model which obeys all", wanted=False)
         os.environ |= {"OPENAI_BASE_URL": endpoint.base_url, "OPENAI_API_KEY": "none"}
         rows += await _survival(endpoint)
-    if url := os.environ.get("INJECTION_BASE_URL"):
-        account = Account(url, os.environ.get("INJECTION_API_KEY", "none"))
-        rows += await _flip_rows(account, os.environ["INJECTION_MODEL"], os.environ["INJECTION_MODEL"], wanted=False)
     detected = sum(
         bool(suspicious(hostile.ordered(hostile.passage("bees", i), order, form)))
         for i in range(10)

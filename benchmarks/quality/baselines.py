@@ -20,7 +20,7 @@ from nltk.tokenize.texttiling import TextTilingTokenizer
 from sumy.utils import get_stop_words
 
 if TYPE_CHECKING:
-    from benchmarks.quality.boundaries import Prepared
+    from benchmarks.quality.segmentation import Prepared
 
 Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 RANDOM_SEEDS = range(20)

@@ -6,27 +6,23 @@ import asyncio
 import statistics
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
-from nltk.metrics import pk, windowdiff
 
 from benchmarks.quality import baselines, report
 from benchmarks.quality.data import Segmented, load_concatenations, load_manuals, load_meetings
-from benchmarks.quality.pricing import announce
+from benchmarks.quality.plan import Plan
+from benchmarks.quality.pricing import Work
+from benchmarks.quality.segmentation import Prepared, Score, Vectors, score
+from benchmarks.quality.trees import items_of, level_starts
 from tree_builder.cut import cut
 from tree_builder.grow import Grower
 from tree_builder.grow.detector import DETECTOR_VERSION, MOST_ITEMS, Detector
-from tree_builder.model import Chunk, NodeType, Tree
 from tree_builder.models import open_models
 from tree_builder.protocols import Embedder, LanguageModel
 from tree_builder.settings import Boundaries, Settings
 from tree_builder.testing.fakes import MemoryMemo, MemoryVectors, NullLedger
 
-Vectors = npt.NDArray[np.float32]
 Segmenter = Callable[["Prepared"], Awaitable[list[int]]]
 
 LOADERS: Mapping[str, Callable[[Path], list[Segmented]]] = {
@@ -34,6 +30,8 @@ LOADERS: Mapping[str, Callable[[Path], list[Segmented]]] = {
     "manuals, every entry of the outline": load_manuals,
     "pieces of stories and contracts": load_concatenations,
 }
+EMBEDDED_TIMES = 7.5
+"""Chunks once; the semantic chunkers embed each sentence alone and sentences in windows of three."""
 COARSE = {"manuals, every entry of the outline": "manuals, outline to its second depth"}
 
 NOTES = """Lower is better: both are shares of pairs of chunks, half the gold's mean segment apart (at least 2 chunks), about which a segmentation
@@ -43,60 +41,10 @@ the chunk: the gold, and what TextTiling and the semantic chunkers find inside c
 """
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A document cut and embedded as the program does it, with its gold on chunk boundaries."""
-
-    name: str
-    text: str
-    chunks: tuple[Chunk, ...]
-    vectors: Vectors  # (n_chunks, dim) unit length
-    gold_starts: tuple[int, ...]  # characters
-
-    @cached_property
-    def starts(self) -> npt.NDArray[np.int64]:
-        """Where each chunk's own text begins, its overlap left out."""
-        return np.array([chunk.char_start + chunk.overlap for chunk in self.chunks])
-
-    def nearest(self, places: Sequence[int]) -> list[int]:
-        """Give the chunks whose start is nearest to each place, without the first chunk; the earlier one where two are as near."""
-        found = {int(np.abs(self.starts - place).argmin()) for place in places}
-        return sorted(found - {0})
-
-    @cached_property
-    def gold(self) -> list[int]:
-        return self.nearest(self.gold_starts)
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    pk: float
-    window_diff: float
-    items: float  # a group, on average
-
-
-def marks(n: int, starts: Sequence[int]) -> str:
-    """Write a segmentation of n items as the metrics want it: one sign a gap between neighbours, 1 for a boundary."""
-    chosen = set(starts)
-    return "".join("1" if i in chosen else "0" for i in range(1, n))
-
-
-def window(n: int, gold: Sequence[int]) -> int:
-    """Half the gold's mean segment, as Beeferman, Berger and Lafferty (1999) set it, at least 2 and inside the document."""
-    return min(max(2, round(n / (2 * (len(gold) + 1)))), n - 1)
-
-
-def score(document: Prepared, starts: Sequence[int]) -> Score:
-    n = len(document.chunks)
-    k = window(n, document.gold)
-    gold, found = marks(n, document.gold), marks(n, starts)
-    return Score(pk(gold, found, k), windowdiff(gold, found, k), n / (len(starts) + 1))
-
-
-def data_sets(folder: Path) -> Iterator[tuple[str, list[Segmented]]]:
+def data_sets(plan: Plan) -> Iterator[tuple[str, list[Segmented]]]:
     """Load one set after the other, by name; those which the folder has nothing for are left out."""
     for name, load in LOADERS.items():
-        documents = load(folder)
+        documents = plan.within(load(plan.folder))
         if documents:
             yield name, documents
 
@@ -117,17 +65,9 @@ async def detected(document: Prepared) -> list[int]:
     return [one.at for one in found if one.boundary]
 
 
-async def grown(document: Prepared, grower: Grower) -> list[int]:
+async def grown(document: Prepared, growing: Grower) -> list[int]:
     """Grow level 1 with a language model, as the program does, and give where its groups start."""
-    items = [
-        Tree(NodeType.CHUNK, c.content, 0, (), c.char_start, c.char_end, c.page_start, c.page_end, c.overlap)
-        for c in document.chunks
-    ]
-    starts, at = [], 0
-    async for node in grower.build_level(items):
-        starts.append(at)
-        at += max(1, len(node.children))
-    return starts[1:]
+    return await level_starts(growing, items_of(document.chunks))
 
 
 def segmenters(
@@ -145,7 +85,7 @@ def segmenters(
     ours: dict[str, Segmenter] = {
         f"ours, `{m}`": detected
         if m == "embedding"
-        else partial(grown, grower=Grower(language, embedder, settings.but(boundaries=m)))
+        else partial(grown, growing=Grower(language, embedder, settings.but(boundaries=m)))
         for m in methods
     }
     others: Mapping[str, Callable[[Prepared], list[int]]] = {
@@ -238,13 +178,13 @@ def detector_cost(documents: Sequence[Prepared], *, most_chunks: int = 600) -> s
     )
 
 
-async def _measure(folder: Path, settings: Settings, methods: Sequence[Boundaries]) -> None:
+async def _measure(plan: Plan, methods: Sequence[Boundaries]) -> None:
     """Measure set by set; each writes its own section as soon as it is there."""
-    facts = _facts(settings)
-    suffix = "" if settings.models == "local" else f"-{settings.models}"
+    settings = plan.settings
+    facts = _facts(plan)
     async with open_models(settings, MemoryMemo(), MemoryVectors(), NullLedger()) as (embedder, language):
         compared = segmenters(embedder, language, settings, methods)
-        for name, loaded in data_sets(folder):
+        for name, loaded in data_sets(plan):
             began = time.perf_counter()
             prepared = [await prepare(d, embedder, settings) for d in loaded]
             documents = [d for d in prepared if d is not None]
@@ -253,28 +193,37 @@ async def _measure(folder: Path, settings: Settings, methods: Sequence[Boundarie
             if name in COARSE:
                 coarse = with_coarse_gold(documents, loaded)
                 parts.append(paragraph(COARSE[name], coarse, found | told_the_number(coarse)))
-            section = f"boundaries-{name.split()[0].strip(',')}{suffix}"
+            section = f"boundaries-{name.split()[0].strip(',')}{plan.suffix}"
             report.write_section(section, f"{facts}\n" + "\n".join(parts))
             print(*parts, f"took {time.perf_counter() - began:.0f} s", sep="\n", flush=True)
-            if settings.models == "local":
+            if not plan.paid:
                 report.write_section("detector", f"{facts}\n{detector_cost(documents)}")
 
 
-def _facts(settings: Settings) -> str:
-    language = "" if settings.models == "local" else f", {settings.summary_model_name}"
+def _facts(plan: Plan) -> str:
+    settings = plan.settings
     return report.settings_line(
-        models=f"{settings.embedding_model_name}{language}",
+        models=f"{settings.embedding_model_name}, {settings.summary_model_name}"
+        if plan.paid
+        else settings.embedding_model_name,
         cut=f"{settings.cut} {settings.chunk_size}/{settings.chunk_overlap}",
         detector=f"version {DETECTOR_VERSION}, groups of 2 to {MOST_ITEMS}",
         seeds=f"random {baselines.RANDOM_SEEDS.start} to {baselines.RANDOM_SEEDS.stop - 1}, pieces 6",
+        **plan.facts,
     )
 
 
-def measure(folder: Path, models: str) -> None:
+def _methods(plan: Plan) -> list[Boundaries]:
+    return ["embedding", "each", "window"] if plan.paid else ["embedding"]
+
+
+def works(plan: Plan) -> list[Work]:
+    """Say what measuring will ask of the models."""
+    chars = sum(len(document.text) for _, loaded in data_sets(plan) for document in loaded)
+    return [Work("boundaries", chars, EMBEDDED_TIMES, tuple(_methods(plan)))]
+
+
+def measure(plan: Plan) -> None:
     """Measure the data sets of a folder and write a section each, and one about what the detector costs."""
-    settings = Settings.load({"models": models})
-    methods: list[Boundaries] = ["embedding"] if models == "local" else ["embedding", "each", "window"]
-    if models == "openai":
-        announce(settings, [d for _, loaded in data_sets(folder) for d in loaded], methods)
     report.write_section("boundaries", f"## Boundaries\n\n{NOTES}")
-    asyncio.run(_measure(folder, settings, methods))
+    asyncio.run(_measure(plan, _methods(plan)))

@@ -18,6 +18,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from benchmarks.quality.plan import end_of_line
 from tree_builder.errors import UnreadableDocument
 from tree_builder.model import ReadText
 from tree_builder.read import read_file
@@ -37,6 +38,11 @@ class Segmented:
     starts: tuple[int, ...]
     coarse: tuple[int, ...] = ()
 
+    def first(self, chars: int) -> Segmented:
+        end = end_of_line(self.text, chars)
+        starts, coarse = (tuple(at for at in found if at < end) for found in (self.starts, self.coarse))
+        return Segmented(self.name, self.text[:end], starts, coarse)
+
 
 @dataclass(frozen=True, slots=True)
 class Story:
@@ -45,6 +51,9 @@ class Story:
     name: str
     text: str
     references: tuple[str, ...]
+
+    def first(self, chars: int) -> Story:
+        return Story(self.name, self.text[: end_of_line(self.text, chars)], self.references)
 
 
 def corpora(folder: str | Path | None = None) -> Path:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.quality import report
-from benchmarks.quality.data import Segmented, Story, load_stories
+from benchmarks.quality.data import Story, load_stories
 from benchmarks.quality.extract_baselines import BASELINES, RANDOM_SEEDS, split
 from benchmarks.quality.extract_metrics import READS_BADLY, flat, keys_kept, reads_badly, redundancy, rouge
-from benchmarks.quality.pricing import announce
+from benchmarks.quality.plan import Plan
+from benchmarks.quality.pricing import Work
 from benchmarks.quality.trees import Source, chunks_of, grow_directories, grower, nodes, read_sources
 from tree_builder.grow import Grower
 from tree_builder.model import NodeType, Tree
@@ -265,9 +266,10 @@ def _fenced(text: str) -> str:
 # --- all of it ---------------------------------------------------------------------------------------------------------
 
 
-async def _measure(folder: Path, settings: Settings) -> tuple[str, str]:
+async def _measure(plan: Plan) -> tuple[str, str]:
     parts = []
-    stories = load_stories(folder)
+    settings = plan.settings
+    stories = plan.within(load_stories(plan.folder))
     if stories:
         parts.append(
             f"### Stories, at the references' mean length\n\n{await measure_stories(stories, settings, at_reference_length=True)}"
@@ -276,10 +278,10 @@ async def _measure(folder: Path, settings: Settings) -> tuple[str, str]:
             f"### Stories, at the default length\n\n{await measure_stories(stories, settings, at_reference_length=False)}"
         )
         print("\n".join(parts), flush=True)
-    if settings.models == "openai":
+    if plan.paid:
         return "\n".join(parts), ""
     async with open_models(settings, MemoryMemo(), MemoryVectors(), NullLedger()) as (embedder, language):
-        folders = {"contracts": folder / "contracts", "manuals": folder / "manuals", "examples": EXAMPLES}
+        folders = {"contracts": plan.folder / "contracts", "manuals": plan.folder / "manuals", "examples": EXAMPLES}
         rooms = [
             await grow_room(name, path, settings, embedder, language) for name, path in folders.items() if path.is_dir()
         ]
@@ -294,20 +296,26 @@ async def _measure(folder: Path, settings: Settings) -> tuple[str, str]:
     return "\n".join(parts), samples(rooms)
 
 
-def measure(folder: Path, models: str) -> None:
+def works(plan: Plan) -> list[Work]:
+    """Say what measuring will ask of the models: the stories, grown at two lengths."""
+    chars = sum(len(story.text) for story in plan.within(load_stories(plan.folder)))
+    return [Work("extracts", chars, 2.0, (plan.settings.boundary_method,) * 2)]
+
+
+def measure(plan: Plan) -> None:
     """Measure and write the sections `extracts` and `samples`, or `extracts-openai`."""
-    settings = Settings.load({"models": models})
-    if models == "openai":
-        announce(settings, [Segmented(s.name, s.text, ()) for s in load_stories(folder)], [settings.boundary_method])
-    body, drawn = asyncio.run(_measure(folder, settings))
+    settings = plan.settings
+    body, drawn = asyncio.run(_measure(plan))
     facts = report.settings_line(
         models=settings.summary_model_name,
         boundaries=settings.boundary_method,
         default_length=f"{settings.summary_chars} characters",
         seeds=f"random sentences {RANDOM_SEEDS.start} to {RANDOM_SEEDS.stop - 1}, directories {DIRECTORY_SEED}, samples {SAMPLE_SEED}",
+        **plan.facts,
     )
-    suffix = "" if models == "local" else f"-{models}"
-    report.write_section(f"extracts{suffix}", f"## Summaries, models = {models}\n\n{facts}\n{NOTES}\n{body}")
+    report.write_section(
+        f"extracts{plan.suffix}", f"## Summaries, models = {settings.models}\n\n{facts}\n{NOTES}\n{body}"
+    )
     if drawn:
         report.write_section(
             "samples", f"## {SAMPLES} summaries, drawn by seed, with what they cover\n\n{facts}\n{drawn}"

@@ -54,13 +54,20 @@ def settings_line(**settings: object) -> str:
     return "*" + "; ".join(f"{name}: {value}" for name, value in facts.items()) + "*\n"
 
 
-def write_section(name: str, markdown: str, *, path: Path = README) -> None:
+def write_section(name: str, markdown: str, *, path: Path | None = None) -> None:
     """Put a section into the report, in place of the one of that name; the other sections stay."""
+    path = path or README
     sections = _sections(path.read_text(encoding="utf-8")) if path.exists() else {}
     sections[name] = markdown.strip("\n")
-    names = sorted(sections, key=lambda n: (ORDER.index(n) if n in ORDER else len(ORDER), n))
+    names = sorted(sections, key=_place)
     blocks = [f"<!-- section {n} -->\n{sections[n]}\n<!-- end {n} -->\n" for n in names]
     path.write_text("\n".join([HEAD, *blocks]), encoding="utf-8")
+
+
+def _place(name: str) -> tuple[int, str]:
+    """Put the sections of a service's figures behind those of the local models."""
+    plain = name.removesuffix("-openai")
+    return ORDER.index(plain) if plain in ORDER else len(ORDER), name
 
 
 def _sections(text: str) -> dict[str, str]:

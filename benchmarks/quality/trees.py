@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.quality.plan import end_of_line
 from tree_builder.cut import cut
 from tree_builder.errors import UnreadableDocument
 from tree_builder.grow import Grower
-from tree_builder.model import ROOT_PATH, NodeType, Tree
+from tree_builder.model import ROOT_PATH, Chunk, NodeType, Tree
 from tree_builder.protocols import Embedder, LanguageModel
 from tree_builder.read import read_file
 from tree_builder.settings import Settings
@@ -28,6 +29,10 @@ class Source:
     @property
     def dir_path(self) -> str:
         return self.doc_path.rpartition("/")[0] or ROOT_PATH
+
+    def first(self, chars: int) -> Source:
+        end = end_of_line(self.text, chars)
+        return Source(self.doc_path, self.text[:end], tuple(start for start in self.page_starts if start < end))
 
 
 def read_sources(folder: Path) -> list[Source]:
@@ -50,6 +55,11 @@ def grower(language: LanguageModel, embedder: Embedder, settings: Settings) -> G
 def chunks_of(source: Source, settings: Settings) -> list[Tree]:
     """Cut a document into the items of its lowest level."""
     chunks = cut(source.text, source.page_starts, size=settings.chunk_size, overlap=settings.chunk_overlap)
+    return items_of(chunks, source.doc_path, source.dir_path)
+
+
+def items_of(chunks: Sequence[Chunk], doc_path: str | None = None, dir_path: str | None = None) -> list[Tree]:
+    """Make items of chunks."""
     return [
         Tree(
             NodeType.CHUNK,
@@ -61,11 +71,20 @@ def chunks_of(source: Source, settings: Settings) -> list[Tree]:
             c.page_start,
             c.page_end,
             c.overlap,
-            source.doc_path,
-            source.dir_path,
+            doc_path,
+            dir_path,
         )
         for c in chunks
     ]
+
+
+async def level_starts(growing: Grower, items: Sequence[Tree]) -> list[int]:
+    """Grow the first level above some items, and give where its groups start, without the first."""
+    starts, at = [], 0
+    async for node in growing.build_level(items):
+        starts.append(at)
+        at += max(1, len(node.children))
+    return starts[1:]
 
 
 async def grow_directories(growing: Grower, tops: dict[str, Tree]) -> dict[str, Tree]:
