@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tree_builder.models.local.extraction import Passage, extract, joined
+from tree_builder.models.local.faults import Fault
 from tree_builder.models.local.ranking import Candidate, Choice, Weights, cost, units_of, weigh
-from tree_builder.models.local.sentences import Fault, sentences
+from tree_builder.models.local.sentences import sentences
 
 WHALES = (
     "The harbour of Nantucket lies to the south. Captain Ahab hunts the white whale across the southern ocean. "

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tree_builder.models.local.sentences import SOFT, Fault, opens, sentences, tells_of_the_whole
+from tree_builder.models.local.faults import SOFT, Fault
+from tree_builder.models.local.sentences import opens, sentences, tells_of_the_whole
 
 GOOD = "The committee met in March and agreed on the new budget."
 

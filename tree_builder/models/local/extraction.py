@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from tree_builder.models.local.faults import SOFT, Fault
 from tree_builder.models.local.ranking import Candidate, Choice, Weights, distinguish, tokens, units_of, weigh
-from tree_builder.models.local.sentences import SOFT, Fault, Sentence, ends_whole, opens, sentences, tells_of_the_whole
+from tree_builder.models.local.sentences import Sentence, ends_whole, opens, sentences, tells_of_the_whole
 
 SLACK = 4
 """Per cent which an extract may be longer than asked, so that a last good sentence finds room."""

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Flag, auto
 
 from nupunkt import sent_spans
+
+from tree_builder.models.local.faults import (
+    SMALL_NAME,
+    SPACELESS,
+    TELLS,
+    TERMINAL,
+    Fault,
+    faults,
+    is_personal,
+)
 
 WRAPPED_WIDTH = 100
 """A text none of whose lines is longer has hard line breaks; others have a paragraph a line, as the readers give them."""
@@ -18,7 +27,6 @@ HEADING_CHARS = 60
 
 _BREAK = re.compile(r"\n[ \t\u3000]*\n\s*|\n")
 _CJK_END = re.compile(r"[。！？｡][」』”’）】〉》\"']*")
-_SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _STARTER = r"(?:The|This|These|Each|All|Any|In|If|No|Upon|For|A|An|As|It|Subject|To|We|You|Either|Except|Where|When|There) (?![A-Z]{2})"
 _MARKER = re.compile(
     r"(?:[•·▪■□◦●○►➢✓*–—-]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[a-z]|[ivxIVX]{1,5})[.)]|\(?[A-Z]\)|(?:\d{1,3}\.)+\d{1,3}|§\s?\d+|Q:|A:)[ \t\u00a0]+"
@@ -37,35 +45,6 @@ _NO_END = re.compile(
 _NUMBER_NEXT = re.compile(r"\b(?:Nr|Abs|Art|Bd|No|Nos|Sec|Fig)\.$")
 _ORDINAL = re.compile(r"\b\d{1,2}\.$")
 _MONTH_NEXT = re.compile(rf"(?:{_MONTHS})\b")
-_CUT_SHORT = re.compile(r"(?:\b(?:[a-z]\.){2,}|\bcf\.|https?://\S*|\bwww\.\S*)$")
-_TERMINAL = re.compile(r"[.!?…。！？｡؟۔।॥։።။][)\]}”’\"'»«」』）】*]*$")
-_QUESTION = re.compile(r"[?？؟]!?[)\]}”’\"'»«」』）】*]*$")
-
-
-class Fault(Flag):
-    """What speaks against quoting a sentence by itself."""
-
-    NONE = 0
-    HALF = auto()  # its beginning or its end is missing, or it is no sentence: a heading, a list item
-    DANGLING = auto()  # leans on the sentence before it: However, This, It
-    PRONOUN = auto()  # begins with he, she, they: leans a little
-    QUESTION = auto()
-    BRACKETS = auto()  # brackets or quotation marks which do not close
-    TABLE = auto()  # cells, leaders, columns of numbers, blanks to fill in
-    CODE = auto()
-    CAPITALS = auto()
-    BOILERPLATE = auto()  # copyright, licence, page furniture, notes of a publisher
-    POINTER = auto()  # only leads elsewhere: See Section 3.2
-    SHORT = auto()
-    LONG = auto()
-    SPEECH = auto()  # quoted speech, or words from an I to a you
-    LISTED = auto()  # an item of a list, or a footnote: may be no sentence without what introduces it
-    CLAUSE = auto()  # what stands in any contract: counterparts, severability, headings
-    DETAIL = auto()  # a condition, or a reference to another place
-
-
-SOFT = Fault.DANGLING | Fault.PRONOUN | Fault.SPEECH | Fault.LONG | Fault.LISTED | Fault.CLAUSE | Fault.DETAIL
-"""Faults which lower a sentence's chances. All others keep it out while there is anything better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +83,17 @@ def _as_placed(piece: str, *, half: bool) -> Fault:
 
 def opens(sentence: Sentence) -> bool:
     """Say whether a sentence may open an extract: without faults, and not about who wrote, printed or published the text."""
-    personal = not _FIRST_PERSON.isdisjoint(_WORD.findall(sentence.text.lower()))
-    return not personal and not sentence.faults & ~(Fault.LONG | Fault.DETAIL) and not _BY_WHOM.search(sentence.text)
+    return not sentence.faults & ~(Fault.LONG | Fault.DETAIL) and not is_personal(sentence.text)
 
 
 def tells_of_the_whole(sentence: Sentence) -> bool:
     """Say whether a sentence tells what its text is, as "This manual describes ..." or "X is a ..."."""
-    return bool(_TELLS.search(sentence.text[:160]))
+    return bool(TELLS.search(sentence.text[:160]))
 
 
 def ends_whole(text: str) -> bool:
     """Say whether a text ends where a sentence or a paragraph does."""
-    return text.endswith("\n") or bool(_TERMINAL.search(text.rstrip()))
+    return text.endswith("\n") or bool(TERMINAL.search(text.rstrip()))
 
 
 def _paragraphs(text: str, *, wraps: bool) -> Iterator[str]:
@@ -141,7 +119,7 @@ def _paragraphs(text: str, *, wraps: bool) -> Iterator[str]:
 def _pieces(paragraph: str) -> list[str]:
     if not paragraph:
         return []
-    if len(_CJK_END.findall(paragraph)) and len(_SPACELESS.findall(paragraph)) * 3 > len(paragraph):
+    if len(_CJK_END.findall(paragraph)) and len(SPACELESS.findall(paragraph)) * 3 > len(paragraph):
         ends = [m.end() for m in _CJK_END.finditer(paragraph)]
         cuts = sorted({0, *ends, len(paragraph)})
     else:
@@ -161,7 +139,7 @@ def _belongs_to(before: str, piece: str) -> bool:
     """Say whether a cut after `before` was none: an abbreviation, an ordinal, or a small letter after it."""
     if piece[0] in "{,;":
         return True
-    if piece[0].islower() and not _SMALL_NAME.match(piece):
+    if piece[0].islower() and not SMALL_NAME.match(piece):
         return before[-1] in ".:;,)" or before[-1].isalnum()
     if _ORDINAL.search(before) and _MONTH_NEXT.match(piece):
         return True
@@ -176,190 +154,3 @@ def _without_marker(piece: str) -> str:
         piece = piece[marker.end() :].lstrip()
     heading = _RUN_IN_HEADING.match(piece) or _RUN_IN_CAPITALS.match(piece)
     return piece[heading.end() :] if heading else piece
-
-
-# --- what speaks against a sentence -----------------------------------------------------------------------------------
-
-_DANGLING_STARTS = frozenset(
-    re.findall(
-        r"\S+",
-        """
-        however this these that those it its such therefore thus hence consequently accordingly moreover furthermore also besides
-        otherwise instead nevertheless nonetheless but and or nor so yet then still conversely likewise similarly meanwhile additionally
-        finally secondly thirdly again rather another others same latter former here which whose
-        dies diese dieser dieses diesem diesen das daher deshalb deswegen dabei dazu damit davon darum jedoch aber und oder auch außerdem
-        zudem ferner dann somit allerdings dennoch trotzdem hierbei hierzu hierfür solche solcher dessen deren es denn doch
-        cela ceci cette ces cet ainsi donc mais et ou cependant toutefois néanmoins pourtant ensuite enfin aussi puis alors celui celle
-        esto esta este estos estas ello pero además también entonces así luego
-        questo questa questi queste ciò ma però inoltre quindi dunque anche isso isto mas também portanto assim
-        dit deze dat maar dus echter ook daarom
-        """,
-    )
-)
-_DANGLING_PHRASES = (
-    "in addition", "as a result", "for example", "for instance", "in this", "in these", "in such", "in that case", "at this", "by this", "at that",
-    "to this end", "on the other hand", "of these", "as such", "in contrast", "even so", "after that", "after this", "for this", "as well",
-    "with this", "in other words", "the same", "the latter", "the former", "the following", "the above", "the foregoing", "if so", "if not",
-    "zum beispiel", "in diesem", "in dieser", "aus diesem", "par exemple", "en outre", "de plus", "dans ce", "par conséquent", "c'est", "c’est", "il est",
-    "por ejemplo", "por lo tanto", "在此", "此外", "因此", "但是", "然而", "所以", "しかし", "また", "そして", "これ", "それ", "この", "その",
-)  # fmt: skip
-_ITSELF = re.compile(
-    r"(?:this|these|the present|the purpose of this|dieses?r?|ce|cette|este|esta|questo|questa)\s+(?:[\w.#-]+\s+){0,3}?(?:agreement|amendment|contract|lease|"
-    r"license|policy|document|documentation|manual|guide|handbook|book|chapter|report|paper|text|website|site|collection|corpus|series|volume|essay|page|article|study|standard|specification|"
-    r"memorandum|letter|statement|notice|plan|appendix|exhibit|tutorial|introduction|program|software|package|vertrag|handbuch|"
-    r"dokument|bericht|leitfaden|anleitung|richtlinie|manuel|rapport|contrat|guide|documento|contrato|informe|contratto|rapporto)\b",
-    re.IGNORECASE,
-)
-_TELLS = re.compile(
-    r"\b(?:describes?|explains?|documents?|covers?|defines?|consists? of|contains?|provides?|presents?|introduces?|summari[sz]es?|governs?|"
-    r"sets (?:forth|out)|specifies|is (?:an?|the)|are (?:the)?|(?:entered|made|executed|dated|effective)\b.{0,80}\bbetween|purpose|"
-    r"beschreibt|erklärt|enthält|regelt|fasst|ist (?:ein|eine|der|die|das)|décrit|présente|explique|contient|est (?:une?|le|la)|"
-    r"describe|explica|contiene|presenta|es (?:una?|el|la)|descrive|spiega|è (?:una?|il|la))\b|是|では|です|は.{1,40}である",
-    re.IGNORECASE,
-)
-_BY_WHOM = re.compile(
-    r"\b(?:written|prepared|maintained|dedicated|supported|published|released?|translated|typeset|available|trademarks?|copyrights?|print|download)\b",
-    re.IGNORECASE,
-)
-_DETAIL = re.compile(
-    r"^(?:if|when|unless|note that|notice that|notice|please|to do this|in case|in the event|notwithstanding|except|wenn|falls|sofern|si|lorsque|cuando|quando|se)\b"
-    r"|\((?:see|siehe|voir|cf)\b|\bsee (?:section|chapter|appendix|page)\b|\b(?:section|chapter|page|article|exhibit|schedule|abschnitt|seite) [\dA-Z]"
-    r"|\b(?:described|listed|shown|mentioned|given|defined|discussed|specified) (?:above|below|earlier|later|elsewhere)|\bas follows\b|\bhttps?://",
-    re.IGNORECASE,
-)
-_CLAUSE = re.compile(
-    r"counterpart|severab|unenforceab|(?:headings?|captions?)\b.{0,60}\b(?:convenience|reference)|entire (?:agreement|understanding)"
-    r"|capitali[sz]ed terms?|(?:have|has|having) the (?:same )?meanings?|\bwaiver\b.{0,80}\b(?:breach|default|waiver)|heirs,? (?:executors|successors)"
-    r"|successors and (?:permitted )?assigns|governed by (?:and construed )?|construed (?:in accordance|according|simply)|jurisdiction of"
-    r"|notices?\b.{0,80}\b(?:in writing|registered|certified|delivered)|party acknowledges and agrees that the other has not"
-    r"|(?:duly|validly) (?:and validly )?(?:authorized|executed)|force and effect",
-    re.IGNORECASE,
-)
-_POINTING_BACK = frozenset({"it", "them", "dazu", "dabei"})
-_BACKWARDS = frozenset(
-    {"such", "said", "aforementioned", "aforesaid", "foregoing", "abovementioned", "latter", "former"}
-)
-_ELLIPTIC_STARTS = frozenset(
-    {"may", "can", "must", "should", "will", "is", "are", "was", "were", "has", "have", "does", "cannot"}
-)
-_VERBS = frozenset(
-    re.findall(
-        r"\S+",
-        "is are was were be shall will may must can has have had does did made ist sind war wird hat est sont es son",
-    )
-)
-_PRONOUNS = frozenset(
-    re.findall(r"\S+", "he she they his her their him them er sie ihr ihre ihm il elle ils elles leur él ella ellos")
-)
-_FIRST_PERSON = frozenset(
-    re.findall(r"\S+", "i you my your me i'm i'll i've i'd you're you'll i’m i’ll i’ve i’d you’re you’ll")
-)
-_POINTER = re.compile(
-    r"(?:\(?(?:please )?(?:see|cf\.?|refer to|siehe|vgl\.?|voir|véase)\b.{0,140}$|\[\d+\]|(?:figure|table|abbildung|tabelle|fig\.) \d"
-    r"|.{0,25}\b(?:please see|see also|for (?:more |further )?(?:details|information))\b.{0,60}$|url: |doi:|arxiv:|\[[A-Z][\w+]*\d\d\w?\])",
-    re.IGNORECASE,
-)
-_BOILERPLATE = re.compile(
-    r"copyright\b|\(c\) ?(?:19|20)\d\d|©|all rights reserved|permission is (?:hereby )?granted to|free documentation license|project gutenberg"
-    r"|this etext was produced|transcriber's note|extensive research did not uncover|\bisbn\b|table of contents|inhaltsverzeichnis|no warranty"
-    r"|without even the implied warranty|confidential treatment (?:has been )?requested|regulation s-k|as (?:exhibit|schedule) \w+ (?:hereto|attached)"
-    r"|page intentionally left blank|in witness whereof|have (?:duly )?(?:executed|caused) this|\bmust be distributed under\b|creative commons|licensed under|terms of the gnu"
-    r"|general public license|alle rechte vorbehalten|tous droits réservés|signature page|^source: |/s/ ?\w",
-    re.IGNORECASE,
-)
-_CITATION = re.compile(r"\beditors?,|\bvolume \d+ of\b|, \d{2,4}[–-]\d{2,4}\.$|\bproceedings of\b", re.IGNORECASE)
-_TABLE = re.compile(
-    r"\s\|\s|^\||\||…\s*\d+|\.{4,}|_{3,}|\[\s*[*●_ ]+\s*\]|\*{3,}|\s[,;:.](?:\s|$)|-{3,}|\t|(?:\s\d[\d.,%]*){5,}|:\s*:|\(\s*\)|[●□☐☒]"
-)
-_TAG = re.compile(r"<[/?!]?[a-z]+[\s:>/-]")
-_CAPITALS_RUN = re.compile(r"(?:\b[A-Z]{2,}\b\s+){4,}")
-_CODE = re.compile(
-    r"</?\w+[^>]*>|[{}\\^`~]|::|->|=>|==|\w\(\)|\$\w|\w=\w|--\w|/\w+/\w|#\w|\w_\w+_|\s[-+]\w\s|;\s*$|&&|%\w"
-)
-_GLUED = re.compile(
-    r"[a-z][.,;][A-Z][a-z]+\b(?!\.\w)|[a-z]{2}(?:The|This|These|When|Note|If|It) |(?<![^\s(])(?![^\s]*//)[^\s\u0e00-\uffff]{45,}"
-)
-_SPEECH = re.compile(r"[\"“”„«»]|(?:^|\s)[‘'](?=\w)")
-_PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("«", "»"), ("「", "」"), ("『", "』"), ("（", "）"))
-_QUOTES = re.compile(r"[\"“”„]|''")  # in pairs, but often not of one kind
-_SMALL_NAME = re.compile(r"[a-z]+(?:_\w|[A-Z])\w*\s")  # tree_builder, iPhone
-_ORDINAL_SUBJECT = re.compile(
-    r"(?:the|der|die|das|le|la) (?:first|second|third|other|others|latter|former|erste|zweite|andere|premier|première|second|autre)"
-    r" (?:is|are|was|were|has|have|had|will|can|may|must|half|one|ist|wird|hat|est|\w+s (?:for|the|an?|to|that|how|what|whether)\b)"
-)
-_WORD = re.compile(r"\w[\w'’-]*")
-
-
-def faults(sentence: str) -> Fault:
-    """Find what speaks against quoting the sentence by itself."""
-    spaceless = len(_SPACELESS.findall(sentence)) * 3 > len(sentence)
-    words = _WORD.findall(sentence.lower())
-    n_words = len(sentence) // 2 if spaceless else len(words)
-    found = Fault.NONE
-    small = sentence[0].islower() and not _SMALL_NAME.match(sentence)
-    if not _TERMINAL.search(sentence) or small or sentence[0] in ",.;:)]}?!…/%&=+|−":
-        found |= Fault.HALF
-    if _CUT_SHORT.search(sentence) or sentence[:1] in "-–":
-        found |= Fault.HALF
-    if n_words < 5 or len(sentence) < (12 if spaceless else 25):
-        found |= Fault.SHORT
-    if "@" in sentence and len(sentence) < 80:
-        found |= Fault.SHORT
-    if len(sentence) > 400:
-        found |= Fault.LONG
-    if _QUESTION.search(sentence):
-        found |= Fault.QUESTION
-    if any(sentence.count(a) != sentence.count(b) for a, b in _PAIRS) or len(_QUOTES.findall(sentence)) % 2:
-        found |= Fault.BRACKETS
-    return found | _starts(sentence, words) | _matter(sentence, words)
-
-
-def _starts(sentence: str, words: Sequence[str]) -> Fault:
-    lowered = sentence.lower()
-    if not words:
-        return Fault.SHORT
-    if _ITSELF.match(sentence):
-        return Fault.NONE
-    if words[0] in _ELLIPTIC_STARTS:
-        return Fault.HALF
-    if sentence[0] == "(" and sentence.rstrip(".")[-1:] == ")":
-        return Fault.DANGLING
-    if not _POINTING_BACK.isdisjoint(words[1:3]) or _ORDINAL_SUBJECT.match(lowered):
-        return Fault.DANGLING
-    if words[0] in _DANGLING_STARTS or not _BACKWARDS.isdisjoint(words[:4]) or lowered.startswith(_DANGLING_PHRASES):
-        return Fault.DANGLING
-    return Fault.NONE if _PRONOUNS.isdisjoint(words[:4]) else Fault.PRONOUN
-
-
-def _is_title(sentence: str) -> bool:
-    """Say whether a short sentence is a heading, a name or an address: nearly all its longer words begin with a capital."""
-    words = _WORD.findall(sentence)
-    longer = [word for word in words if len(word) > 3]
-    capitals = sum(word[0].isupper() or word[0].isdigit() for word in longer)
-    return len(longer) <= 12 and capitals * 4 >= 3 * max(1, len(longer)) and _VERBS.isdisjoint(words)
-
-
-def _matter(sentence: str, words: Sequence[str]) -> Fault:
-    found = Fault.NONE
-    letters = sum(c.isalpha() for c in sentence)
-    capitals = sum(c.isupper() for c in sentence)
-    digits = sum(c.isdigit() for c in sentence)
-    if _is_title(sentence):
-        found |= Fault.HALF | Fault.SHORT
-    if (capitals > 12 and capitals * 2 > letters) or _CAPITALS_RUN.search(sentence):
-        found |= Fault.CAPITALS
-    if _TABLE.search(sentence) or digits * 4 > len(sentence) or letters * 2 < len(sentence):
-        found |= Fault.TABLE
-    if 40 * len(_CODE.findall(sentence)) > len(sentence) or _TAG.search(sentence) or _GLUED.search(sentence):
-        found |= Fault.CODE
-    if _BOILERPLATE.search(sentence):
-        found |= Fault.BOILERPLATE
-    if _POINTER.match(sentence) or _CITATION.search(sentence):
-        found |= Fault.POINTER
-    if _DETAIL.search(sentence):
-        found |= Fault.DETAIL
-    if _CLAUSE.search(sentence):
-        found |= Fault.CLAUSE
-    if _SPEECH.search(sentence) and not _FIRST_PERSON.isdisjoint(words):
-        found |= Fault.SPEECH
-    return found
