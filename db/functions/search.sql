@@ -54,7 +54,7 @@ begin
                 case $5
                     when 'ranks' then coalesce(1.0 / (60 + c.vector_place), 0) + coalesce(1.0 / (60 + c.text_place), 0)
                     else coalesce((c.similarity - avg(c.similarity) over ()) / nullif(stddev_pop(c.similarity) over (), 0), 0)
-                        + 2
+                        + 1.5
                         * coalesce((c.text_score - avg(c.text_score) over ()) / nullif(stddev_pop(c.text_score) over (), 0), 0)
                 end::double precision as score
             from candidates as c
@@ -72,11 +72,12 @@ begin
             ) as n
         ), weighed as (
             -- A document of several good passages is likelier the one which is meant: the mean of its best three counts by half,
-            -- a missing one as the worst of all. Each further passage of it counts a little less, so that others have a place.
+            -- a missing one as the worst of all. Each further passage of it counts a little less, so that others have a place:
+            -- the less the words of the query tell which document is meant, the more.
             select p.*,
                 case $5
                     when 'ranks' then p.score
-                    else p.score - 0.5 * (p.nth - 1)
+                    else p.score - least(0.75, 3 / nullif(max(p.text_score) over (), 0)) * (p.nth - 1)
                         + 0.5 / 3 * (
                             sum(p.score) filter (where p.nth <= 3) over document
                             + p.least * greatest(3 - count(*) over document, 0)
@@ -140,6 +141,7 @@ returns setof tree_builder.search_hit
 language plpgsql stable
 set search_path = pg_catalog
 set jit = off
+set enable_seqscan = off -- whatever the planner thinks of a filter: no search reads a whole table where an index can tell
 rows 10
 as $$
 declare

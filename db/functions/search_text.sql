@@ -111,7 +111,7 @@ set search_path = pg_catalog
 as $$
 declare
     -- So many texts are ranked without anybody waiting; terms more common than that bring no text up by themselves.
-    many constant double precision := 3000;
+    many constant double precision := 1000;
 begin
     requirement := tree_builder.text_requirement(words);
     with found as materialized (
@@ -132,7 +132,7 @@ begin
         select
             f.term, f.place,
             c.reltuples * coalesce(
-                (select sum(m.share) from common as m where m.elem = any(f.lexemes)), s.least / 2
+                (select sum(m.share) from common as m where m.elem = any(f.lexemes)), s.least / 4
             ) as n_texts
         from found as f
         left join statistics as s on true
@@ -174,7 +174,7 @@ set jit = off
 as $$
 declare
     few constant integer := 4000;
-    most constant integer := 4000;
+    most integer := 1500;
     plan record;
     sample uuid [];
     source text;
@@ -191,6 +191,7 @@ begin
         sample := tree_builder.readable_texts(words, most);
     end if;
     if sample is not null then
+        most := cardinality(sample);
         source := 't.text_id = any($6) and t.words @@ any($4) and ($7 is null or t.words @@ $7)';
     else
         source := 't.words @@ $5';
