@@ -167,6 +167,25 @@ def test_every_document_has_its_say():
         assert len(summary) <= 1200
 
 
+def test_whole_sentences_do_without_halves():
+    """Where whole sentences fill a part of the length, an extract stays short rather than take halves of others."""
+    items = "\n\n".join(f"must not depend on package number {n} of the contributed archive area, and" for n in range(6))
+    whole = "Every package of the contributed archive area has to comply with the guidelines for free software of the project."
+    assert of(f"{whole}\n\n{items}", chars=400) == whole
+    assert "must not depend" in of(items, chars=400)
+
+
+def test_above_documents_what_tells_of_a_thing_comes_first():
+    """Of a document's sentences its directory takes the one which says what something is, not one which leans on another."""
+    leaning = (
+        "The message names the ferry and the harbour, the island and the line of the ferry between harbour and island."
+    )
+    telling = "The ferry is a ship which links the harbour with the island."
+    other = "Bees are kept in hives. Bees and hives need a dry place. Hives are opened on warm days."
+    assert telling in of(f"{leaning} {telling}", other, chars=200, covering=True)
+    assert leaning not in of(f"{leaning} {telling}", other, chars=200, covering=True)
+
+
 def test_many_documents_are_spread_over():
     """Where not all documents find room, the summary still takes from as many as it has sentences, not from the first alone."""
     many = [text.replace("office", f"office {n}") for n in range(6) for text in DOCUMENTS]

@@ -89,6 +89,23 @@ def test_markers_and_run_in_headings_are_left_off(text: str, left: str):
         ("and the parties agree to the terms of the contract.", Fault.HALF),
         ("The parties agree to the following terms of the contract:", Fault.HALF),
         ("May also be specified as the second of the options.", Fault.HALF),
+        ("The version number and the release date of the shell.", Fault.HALF),
+        ("The compiler used to compile the shell of the system.", Fault.HALF),
+        ("A row of the tree: a chunk, a summary, or the top of a document, a directory or the corpus.", Fault.HALF),
+        ("The name of this file is taken from the value of a variable.", Fault.DANGLING),
+        ("While reading this note one should keep the others in mind.", Fault.DANGLING),
+        ("If that does not work, the maintainer should be asked for help.", Fault.DANGLING),
+        ("The trap is normally not inherited by the shell in such cases.", Fault.DANGLING),
+        ("In the above example the key is bound to the second function.", Fault.DANGLING),
+        ("Generic configuration files of the systems are installed here.", Fault.DANGLING),
+        ("Indicates that the maintainers may upload it to the archive.", Fault.DANGLING),
+        ("Each returns exactly one row of the table of the documents.", Fault.DANGLING),
+        ("The line names the folder, the corpus and the database of the run.", Fault.DANGLING),
+        ("Fortunately, there is an address by which all of them are reached.", Fault.DANGLING),
+        ("4 On some systems, the entry may be a link to another file.", Fault.DANGLING),
+        ('Parameters color="red"An HTML color value is meant by the word.', Fault.CODE),
+        ("It is explained in The Complete Guide11 http://www.sagehill.net of the year.", Fault.CODE),
+        ("Before you invest, you should read the prospectus of the issuer.", Fault.BOILERPLATE),
         ("Release notes of the first version: changes of syntax w.r.t.", Fault.HALF),
         ("The latest version can be viewed on the pages at https://www.", Fault.HALF),
         ("−i If the option is present, the shell is interactive.", Fault.HALF),
@@ -174,6 +191,23 @@ def test_the_beginning_of_a_broken_text_is_half_a_sentence():
     long = "In the event of a conflict between the terms which were agreed on and this"
     _, after = sentences(f"{long}\nAgreement and any of the terms shall prevail over it. ")
     assert Fault.HALF in after.faults
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "None of the packages in the archive require other software.",
+        "A man came to the door of the old house by the harbour.",
+        "The parties to this Agreement are bound by all of its terms.",
+        "Nothing in these amendments will reduce the seller's obligations.",
+        "12 May 1998 is the day on which the new law came into force.",
+        "An der Küste steht ein alter Turm aus rotem Backstein am Hafen.",
+        "Each document has exactly one summary of all of its passages.",
+    ],
+)
+def test_what_only_looks_like_a_fault_is_none(text: str):
+    """Sentences which resemble halves, footnotes or those which lean on others may be quoted."""
+    assert not faults_of(text) & (Fault.HALF | Fault.DANGLING)
 
 
 def test_an_opening_tells_of_the_whole():

@@ -21,13 +21,14 @@ LEAST_CHARS = 75
 """Where there is less room than this for each item, no item is sure of a sentence; the best are taken, of as many items as can be."""
 DEBRIS = Fault.TABLE | Fault.CODE | Fault.BOILERPLATE | Fault.POINTER | Fault.BRACKETS | Fault.SHORT
 """What is taken only from a text which has nothing else."""
-ENOUGH = 40
-"""Per cent of the length asked; an extract which faultless sentences fill so far takes no faulty ones."""
+ENOUGH, ENOUGH_WHOLE = 40, 15
+"""Per cent of the length asked; an extract which faultless sentences fill so far takes no faulty ones, and one which whole sentences
+fill so far takes no halves."""
 STANDING = {
     Fault.DANGLING: 35,
     Fault.PRONOUN: 85,
     Fault.SPEECH: 60,
-    Fault.LONG: 50,
+    Fault.LONG: 65,
     Fault.LISTED: 60,
     Fault.CLAUSE: 40,
     Fault.DETAIL: 90,
@@ -36,6 +37,8 @@ STANDING = {
 OPENING_SENTENCES, OPENING_CHARS, OPENING_STANDING = 6, 200_000, (300, 180, 120, 80)
 """What comes first says what a text is: its first faultless sentences, looked for behind title pages and tables of contents. The
 first which tells of the whole ("This manual describes ...") opens the extract of each node at a document's beginning, up to its top."""
+TELLING_STANDING, LEANING_STANDING = 160, 30
+"""Above documents a sentence which tells what something is counts for more, and one which leans on another for less; per cent."""
 OPENING_SHARE = 60
 """Per cent of the length which the opening sentence may take."""
 NAME_STANDING = 30
@@ -86,7 +89,7 @@ def extract(
         said = {sentence.text for sentence in opening}
         places = [_Place(s, -1, 0) for s in opening] + [p for p in places if p.sentence.text not in said]
     ranks = _ranks(places) if covering else dict.fromkeys(range(len(opening)), 0)
-    candidates = [_candidate(places, n, weights, rank=ranks.get(n)) for n in range(len(places))]
+    candidates = [_candidate(places, n, weights, rank=ranks.get(n), covering=covering) for n in range(len(places))]
     choice = Choice(candidates, weights, share_chars=chars // max(1, len(items)))
     _Chooser(choice, candidates, places, chars).choose(covering=covering, n_items=len(items), n_opening=len(opening))
     return _in_order(choice.chosen, places) or _beginning(joined(items), chars)
@@ -160,7 +163,9 @@ def _clean(place: _Place) -> bool:
     return not place.sentence.faults & ~SOFT
 
 
-def _candidate(places: Sequence[_Place], number: int, weights: Weights, *, rank: int | None) -> Candidate:
+def _candidate(
+    places: Sequence[_Place], number: int, weights: Weights, *, rank: int | None, covering: bool
+) -> Candidate:
     """Weigh up a sentence. rank: how many come before it in what opens a text, None where it is not of those."""
     place = places[number]
     shares = {fault: share for fault, share in STANDING.items() if fault in place.sentence.faults}
@@ -169,7 +174,11 @@ def _candidate(places: Sequence[_Place], number: int, weights: Weights, *, rank:
     names = len(weights.names.intersection(tokens(place.sentence.text)))
     base = OPENING_STANDING[min(rank, len(OPENING_STANDING) - 1)] if rank is not None else 100
     base = base * (100 + NAME_STANDING * min(2, names)) // 100
+    if covering and tells_of_the_whole(place.sentence):
+        base = base * TELLING_STANDING // 100
     after = _times(base, lifted.values()) if follows else 0
+    if covering and len(lifted) < len(shares):
+        base = base * LEANING_STANDING // 100
     units = units_of(place.sentence.text, weights)
     return Candidate(units, len(place.sentence.text), place.item, _times(base, shares.values()), after)
 
@@ -197,11 +206,14 @@ class _Chooser:
         if covering and n_items * LEAST_CHARS <= self._chars:
             self._one_of_each(clean, n_items)
         self._choice.fill(clean, self._fits)
-        if self._used() * 100 < self._chars * ENOUGH:
-            usable = [n for n, place in enumerate(self._places) if not place.sentence.faults & DEBRIS]
-            self._choice.fill(usable, self._fits)
+        for worse, enough in ((DEBRIS | Fault.HALF, ENOUGH), (DEBRIS, ENOUGH_WHOLE)):
+            if self._used() * 100 < self._chars * enough:
+                self._choice.fill(self._without(worse), self._fits)
         if not self._choice.chosen:
             self._choice.fill(range(len(self._places)), self._fits)
+
+    def _without(self, faults: Fault) -> list[int]:
+        return [n for n, place in enumerate(self._places) if not place.sentence.faults & faults]
 
     def _open(self, opening: Sequence[int]) -> None:
         telling = [n for n in opening if tells_of_the_whole(self._places[n].sentence)]

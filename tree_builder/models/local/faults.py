@@ -45,7 +45,7 @@ _DANGLING_STARTS = frozenset(
         """
         however this these that those it its such therefore thus hence consequently accordingly moreover furthermore also besides
         otherwise instead nevertheless nonetheless but and or nor so yet then still conversely likewise similarly meanwhile additionally
-        finally secondly thirdly again rather another others same latter former here which whose
+        finally secondly thirdly further alternatively fortunately unfortunately again rather another others same latter former here which whose
         dies diese dieser dieses diesem diesen das daher deshalb deswegen dabei dazu damit davon darum jedoch aber und oder auch außerdem
         zudem ferner dann somit allerdings dennoch trotzdem hierbei hierzu hierfür solche solcher dessen deren es denn doch
         cela ceci cette ces cet ainsi donc mais et ou cependant toutefois néanmoins pourtant ensuite enfin aussi puis alors celui celle
@@ -59,6 +59,7 @@ _DANGLING_PHRASES = (
     "in addition", "as a result", "for example", "for instance", "in this", "in these", "in such", "in that case", "at this", "by this", "at that",
     "to this end", "on the other hand", "of these", "as such", "in contrast", "even so", "after that", "after this", "for this", "as well",
     "with this", "in other words", "the same", "the latter", "the former", "the following", "the above", "the foregoing", "if so", "if not",
+    "in the above", "in fact", "at the same time", "on the contrary", "by contrast", "even then", "all of these", "all of this", "each of these",
     "zum beispiel", "in diesem", "in dieser", "aus diesem", "par exemple", "en outre", "de plus", "dans ce", "par conséquent", "c'est", "c’est", "il est",
     "por ejemplo", "por lo tanto", "在此", "此外", "因此", "但是", "然而", "所以", "しかし", "また", "そして", "これ", "それ", "この", "その",
 )  # fmt: skip
@@ -70,7 +71,7 @@ _ITSELF = re.compile(
     re.IGNORECASE,
 )
 TELLS = re.compile(
-    r"\b(?:describes?|explains?|documents?|covers?|defines?|consists? of|contains?|provides?|presents?|introduces?|summari[sz]es?|governs?|"
+    r"\b(?:describes?|explains?|documents?|covers?|defines?|consists? of|contains?|provides?|presents?|introduces?|summari[sz]es?|governs?|turns .{3,60} into|"
     r"sets (?:forth|out)|specifies|is (?:an?|the)|are (?:the)?|(?:entered|made|executed|dated|effective)\b.{0,80}\bbetween|purpose|"
     r"beschreibt|erklärt|enthält|regelt|fasst|ist (?:ein|eine|der|die|das)|décrit|présente|explique|contient|est (?:une?|le|la)|"
     r"describe|explica|contiene|presenta|es (?:una?|el|la)|descrive|spiega|è (?:una?|il|la))\b|是|では|です|は.{1,40}である",
@@ -93,6 +94,49 @@ _CLAUSE = re.compile(
     r"|notices?\b.{0,80}\b(?:in writing|registered|certified|delivered)|party acknowledges and agrees that the other has not"
     r"|(?:duly|validly) (?:and validly )?(?:authorized|executed)|force and effect",
     re.IGNORECASE,
+)
+_ABOUT_ITSELF = (
+    r"(?:agreement|amendment|contract|lease|license|policy|document|manual|guide|handbook|book|chapter|section|article|report|paper|text|"
+    r"collection|standard|specification|appendix|exhibit|schedule|plan|program|terms?|conditions?|guidelines?|polic(?:y|ies)|requirements?)s?\b"
+)
+_THIS_INSIDE = re.compile(
+    rf"(?:[^\s,;]+\s+){{1,4}}(?:this|these|those)\s+(?!(?:[\w-]+\s+)?{_ABOUT_ITSELF}|who\b|which\b|that\b|of\b|year)[a-z]",
+    re.IGNORECASE,
+)
+"""The name of this file ..., When these are set ...: what is meant stands before."""
+_IF_THAT = re.compile(
+    rf"(?:if|when|since|because|while|as|although|though|unless|until|once|after|before)\s+(?:(?:this|these|that|those)\b"
+    rf"(?!\s+(?:[\w-]+\s+)?{_ABOUT_ITSELF})|(?:so|not)\b)",
+    re.IGNORECASE,
+)
+_ELSEWHERE = re.compile(
+    r"\b(?:is|are|was|were) (?:\w+ )?here\b|\bin such (?:a )?cases?\b|\bin (?:this|that) case\b|\bthe (?:above|following|next|previous) (?:examples?|figures?|tables?|list)\b",
+    re.IGNORECASE,
+)
+_EACH_ALONE = re.compile(
+    r"The (?:line|example|snippet|listing|message|picture|diagram|drawing) [a-z]+s\b|"
+    r"(?:Each|Both|Neither|Either|Some|Most|Many|Several|All|None|Others?) (?:is|are|was|were|has|have|had|can|may|must|will|shall|should|do|does|returns|takes"
+    r"|gives|contains|uses)\b"
+)
+_SUBJECTLESS = re.compile(
+    r"(?:Indicates|Specifies|Returns|Sets|Defines|Contains|Gives|Lists|Enables|Disables|Means|Describes|Allows|Controls|Determines|Identifies|Prints|Causes"
+    r"|Simple|Used|Same|Only) (?!(?:and|or)\b)[a-z]"
+)
+_NOUNS_ALONE = re.compile(r"(?:The|A|An|Any|All|New|Revised|Improved)\s(?=.*\b(?:of|the|for|and|or|with|to)\b)")
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|can|could|may|might|must|should|shall|will|would|do|does|did|not|cannot|came|went|said|took"
+    r"|gave|told|saw|knew|ran|sat|stood|got|made|found|thought|left|kept|began|brought|held|wrote|fell|felt|led|met|paid|put|read|rose|sent|set|shot"
+    r"|spoke|spent|threw|understood|wore|won|lost|built|bought|caught|chose|drew|drove|ate|flew|forgot|grew|hid|hit|hung|lay|let|lit|meant|rang|rode"
+    r"|sang|sank|shook|shut|slept|slid|sold|sought|sprang|stole|struck|swam|taught|tore|woke|hurt|cost|cut|broke|dealt|swung|spun|became)\b"
+    r"|\w(?:ed|es|[a-hj-rtv-z]s)\b",
+    re.IGNORECASE,
+)
+_PARTICIPLE = re.compile(
+    r"\b(?:used|called|named|based|given|required|needed|associated|provided|contained|specified) (?:to|for|by|with|in|on|as)\b"
+)
+_NOUNS_ALONE_WORDS = 20
+_FOOTNOTE = re.compile(
+    r"\d{1,3} (?=[A-Z])(?!(?:January|February|March|April|May|June|July|August|September|October|November|December)\b)"
 )
 _POINTING_BACK = frozenset({"it", "them", "dazu", "dabei"})
 _BACKWARDS = frozenset(
@@ -122,7 +166,7 @@ _BOILERPLATE = re.compile(
     r"copyright\b|\(c\) ?(?:19|20)\d\d|©|all rights reserved|permission is (?:hereby )?granted to|free documentation license|project gutenberg"
     r"|this etext was produced|transcriber's note|extensive research did not uncover|\bisbn\b|table of contents|inhaltsverzeichnis|no warranty"
     r"|without even the implied warranty|confidential treatment (?:has been )?requested|regulation s-k|as (?:exhibit|schedule) \w+ (?:hereto|attached)"
-    r"|page intentionally left blank|in witness whereof|have (?:duly )?(?:executed|caused) this|\bmust be distributed under\b|creative commons|licensed under|terms of the gnu"
+    r"|page intentionally left blank|before you invest|toll[- ]free|should be disregarded|in witness whereof|have (?:duly )?(?:executed|caused) this|\bmust be distributed under\b|creative commons|licensed under|terms of the gnu"
     r"|general public license|alle rechte vorbehalten|tous droits réservés|signature page|^source: |/s/ ?\w",
     re.IGNORECASE,
 )
@@ -136,7 +180,7 @@ _CODE = re.compile(
     r"</?\w+[^>]*>|[{}\\^`~]|::|->|=>|==|\w\(\)|\$\w|\w=\w|--\w|/\w+/\w|#\w|\w_\w+_|\s[-+]\w\s|;\s*$|&&|%\w"
 )
 _GLUED = re.compile(
-    r"[a-z][.,;][A-Z][a-z]+\b(?!\.\w)|[a-z]{2}(?:The|This|These|When|Note|If|It) |(?<![^\s(])(?![^\s]*//)[^\s\u0e00-\uffff]{45,}"
+    r"\w=[\"“][^\"”]*[\"”](?=\w)|[a-z]\d{1,3} (?:https?://|www\.)|[a-z][.,;][A-Z][a-z]+\b(?!\.\w)|[a-z]{2}(?:The|This|These|When|Note|If|It) |(?<![^\s(])(?![^\s]*//)[^\s\u0e00-\uffff]{45,}"
 )
 _SPEECH = re.compile(r"[\"“”„«»]|(?:^|\s)[‘'](?=\w)")
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("«", "»"), ("「", "」"), ("『", "』"), ("（", "）"))
@@ -185,13 +229,25 @@ def _starts(sentence: str, words: Sequence[str]) -> Fault:
         return Fault.NONE
     if words[0] in _ELLIPTIC_STARTS:
         return Fault.HALF
+    if _is_nouns_alone(sentence, words):
+        return Fault.HALF
     if sentence[0] == "(" and sentence.rstrip(".")[-1:] == ")":
+        return Fault.DANGLING
+    if any(
+        sign.match(sentence) for sign in (_THIS_INSIDE, _IF_THAT, _EACH_ALONE, _SUBJECTLESS, _FOOTNOTE)
+    ) or _ELSEWHERE.search(sentence):
         return Fault.DANGLING
     if not _POINTING_BACK.isdisjoint(words[1:3]) or _ORDINAL_SUBJECT.match(lowered):
         return Fault.DANGLING
     if words[0] in _DANGLING_STARTS or not _BACKWARDS.isdisjoint(words[:4]) or lowered.startswith(_DANGLING_PHRASES):
         return Fault.DANGLING
     return Fault.NONE if _PRONOUNS.isdisjoint(words[:4]) else Fault.PRONOUN
+
+
+def _is_nouns_alone(sentence: str, words: Sequence[str]) -> bool:
+    """Say whether a short sentence has no verb, as items of lists have none: "The version number of the shell."."""
+    short = len(words) <= _NOUNS_ALONE_WORDS and _NOUNS_ALONE.match(sentence)
+    return bool(short) and not _FINITE.search(_PARTICIPLE.sub(" ", sentence))
 
 
 def _is_title(sentence: str) -> bool:

@@ -27,6 +27,8 @@ LENGTH_POWER = 0.8
 """A sentence's cost is (characters + slack) ** power: below 1, so that short sentences do not win by being short."""
 WORD_SHARE, SHORT_PAIR_SHARE = 30, 60
 """Per cent of a pair's weight which a single word has, and a pair of two short words, as `of the`."""
+NAME_SHARE = 60
+"""The same of a single word which is a name: who a text is about."""
 SHORT_WORD = 3
 COMMON_SHARE = 25
 """Per cent of its weight which a unit keeps that more than half of the documents below a directory share."""
@@ -58,10 +60,12 @@ def weigh(text: str) -> Weights:
         if count > 1:
             short = len(pair[0]) <= SHORT_WORD and len(pair[1]) <= SHORT_WORD and pair[0].isascii()
             units[pair] = _slower(count) * (SHORT_PAIR_SHARE if short else 100)
-    for word, count in (counts := Counter(words)).items():
+    counts = Counter(words)
+    names = _names(text, counts)
+    for word, count in counts.items():
         if count > 1 and len(word) > SHORT_WORD:
-            units[(word,)] = _slower(count) * WORD_SHARE
-    return Weights(units, _names(text, counts))
+            units[(word,)] = _slower(count) * (NAME_SHARE if word in names else WORD_SHARE)
+    return Weights(units, names)
 
 
 def distinguish(weights: Weights, texts: Sequence[str]) -> Weights:
