@@ -70,6 +70,34 @@ def test_real_text_at_the_top_of_pages_stays() -> None:
     assert pages_of(made(write)) == [f"{first}\n\n{TEXT}" for first in firsts]
 
 
+def test_lists_of_like_entries_keep_them_all() -> None:
+    """Entries which differ in a number or a word are no running lines at the edges of pages; the header above them is one."""
+    entries = [f"Entry {n} of the register of ships was closed in the year {1700 + n}." for n in range(200)]
+
+    def write(pdf: Pages) -> None:
+        for entry in entries:
+            pdf.paragraph(entry)
+
+    text = read_bytes(made(write, "Register, second part", "{page}"), "a.pdf").text
+    assert " ".join(text.split()) == " ".join(entries)
+
+
+def test_a_paragraph_is_one_wherever_pages_break() -> None:
+    """Text which is set anew, so that its pages end elsewhere, is cut into the same paragraphs."""
+    texts = paragraphs(60, seed=4)
+
+    def read(before: int) -> list[str]:
+        def write(pdf: Pages) -> None:
+            for _ in range(before):
+                pdf.paragraph("One more.")
+            for text in texts:
+                pdf.paragraph(text)
+
+        return read_bytes(made(write), "a.pdf").text.split("\n\n")[before:]
+
+    assert [n for n in range(9) if read(n) != texts] == []
+
+
 def test_pages_of_one_line_keep_it() -> None:
     """Where the only line of each page repeats, it is the text."""
 

@@ -161,10 +161,25 @@ def _is_compound(before: str, after: str) -> bool:
 
 def _across(before: Line, line: Line, edge: float) -> str:
     """Say what belongs between the last line of a page or column and the first of the next."""
-    if before.row or line.row or _next_word_fits(before, line, edge) or not _goes_on(before, line):
+    if before.row or line.row or _next_word_fits(before, line, edge):
         return PARAGRAPH
+    if not _goes_on(before, line):
+        return SPACE if _is_full(before, line, edge) else PARAGRAPH
     hyphen = before.text[-1] == HYPHEN or (before.text[-1] == "-" and before.text[-2:-1].isalpha())
     return BROKEN if hyphen and line.text[0].islower() else SPACE
+
+
+def _is_full(before: Line, line: Line, edge: float) -> bool:
+    """Whether a line after a sentence's end is one of running text, as the line before, which its paragraph's end seldom fills."""
+    return (
+        bool(_ENDS.search(before.text))
+        and before.text[-1] not in ":;"
+        and not _ITEM.match(line.text)
+        and abs(before.size - line.size) < 0.05 * before.size
+        and before.x1 > edge - before.size
+        and line.x1 - line.x0 > 0.85 * (edge - before.x0)
+        and not line.text.isupper()
+    )
 
 
 def _goes_on(before: Line, line: Line) -> bool:

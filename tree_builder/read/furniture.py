@@ -1,7 +1,8 @@
 """Running headers, footers and page numbers: found by what repeats at the same place of the pages, and dropped.
 
 A line goes when the evidence of the whole document is against it: its text, digits aside, stands at the same height of many
-pages; or it carries a number which counts with the pages. A line which merely looks like a header stays.
+pages; or it carries a number which counts with the pages. A line which merely looks like a header stays, and so does one
+whose like is found in the middle of pages too: a list of like entries fills its pages to their edges.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _LONGEST = 240  # characters; what runs is short
 _LEAST_LEFT = 0.25  # of the text
 _SAME_Y = 4.0  # points
 _PREFIX = 10  # characters
+_INSIDE = (0.25, 0.4, 0.6, 0.75)  # where, from edge to edge, lines are looked at which cannot be running
 _NUMBER = re.compile(
     r"^(?:page\s+)?[-\u2013\u2014\[(\s]*(\d{1,4}|[ivxlc]{1,7})[-\u2013\u2014\])\s]*(?:(?:of|/)\s*\d{1,4})?$",
     re.IGNORECASE,
@@ -67,6 +69,7 @@ def _drop_all(pages: Sequence[Page]) -> None:
 def _drop_at_edge(pages: Sequence[Page], *, top: bool) -> None:
     """Drop the running rows at the top of the pages, or at their bottom, from the outside to the inside."""
     orders = [_order(page.lines, top=top) for page in pages]
+    inside = _keys_inside(pages, orders)
     done = [0] * len(pages)  # lines of each order which run
     for _ in range(_DEEPEST):
         rows = [
@@ -74,7 +77,8 @@ def _drop_at_edge(pages: Sequence[Page], *, top: bool) -> None:
             for index, page in enumerate(pages)
             if done[index] < len(orders[index]) and (row := _row(index, page.lines, orders[index][done[index] :]))
         ]
-        running = _running(rows, len(pages))
+        edge = Counter(row.key[:_PREFIX] for row in rows)
+        running = [row for row in _running(rows, len(pages)) if not _is_usual(row.key[:_PREFIX], edge, inside)]
         if not running:
             break
         for row in running:
@@ -87,7 +91,20 @@ def _drop_at_edge(pages: Sequence[Page], *, top: bool) -> None:
 def _order(lines: Sequence[Line], *, top: bool) -> list[int]:
     """Give the places of the lines nearest to the top, or to the bottom, nearest first."""
     heights = [-line.y for line in lines] if top else [line.y_end for line in lines]
-    return sorted(range(len(lines)), key=heights.__getitem__)[: 4 * _DEEPEST]
+    return sorted(range(len(lines)), key=heights.__getitem__)
+
+
+def _keys_inside(pages: Sequence[Page], orders: Sequence[Sequence[int]]) -> Counter[str]:
+    """Count the beginnings of some rows of each page which are far from its edges."""
+    found: Counter[str] = Counter()
+    for index, (page, order) in enumerate(zip(pages, orders, strict=True)):
+        for share in _INSIDE if len(order) > 2 * _DEEPEST else ():
+            at = int(share * len(order))
+            while at and abs(page.lines[order[at - 1]].y - page.lines[order[at]].y) < 3:
+                at -= 1
+            if row := _row(index, page.lines, order[at:]):
+                found[row.key[:_PREFIX]] += 1
+    return found
 
 
 def _row(index: int, lines: Sequence[Line], order: Sequence[int]) -> _Row | None:
@@ -100,6 +117,11 @@ def _row(index: int, lines: Sequence[Line], order: Sequence[int]) -> _Row | None
         return None
     found = [_value(match) for pattern in _NUMBERED if (match := pattern.search(text))]
     return _Row(index, y, places, _key(text), tuple(value for value in found if value))
+
+
+def _is_usual(beginning: str, edge: Counter[str], inside: Counter[str]) -> bool:
+    """Say whether rows which begin so are about as frequent in the middle of pages as at their edge."""
+    return any(map(str.isalpha, beginning)) and inside[beginning] >= max(1, edge[beginning] / 2)
 
 
 def _drop_own_numbers(pages: Sequence[Page]) -> None:
