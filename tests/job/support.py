@@ -29,6 +29,8 @@ class OracleModels:
         self.name, self.dimensions = name, dimensions
         self.paid: Counter[str] = Counter()
         self.paid_keys: list[bytes] = []
+        self.paid_at: Counter[int] = Counter()
+        """Calls by the level of the nodes which were being formed."""
         self.embedded: list[str] = []
         self.fail_when: Callable[[str, str], Exception | None] = lambda kind, text: None
 
@@ -70,19 +72,23 @@ class OracleLanguage:
 
     async def summarize(self, items: Sequence[Tree], *, priority: Priority = Priority.CRITICAL) -> Summary:
         texts = [item.content for item in items]
-        return Summary(await self._ask("summarize", texts, lambda: oracle.summarize(texts, self._chars)))
+        level = 1 + max(item.level for item in items)
+        return Summary(await self._ask("summarize", level, texts, lambda: oracle.summarize(texts, self._chars)))
 
     async def changes_topic(self, summary: str, item: Tree, *, priority: Priority = Priority.CRITICAL) -> Verdict:
         texts = [summary, item.content]
-        word = await self._ask("boundary", texts, lambda: "yes" if oracle.changes_topic(*texts) else "no")
+        word = await self._ask(
+            "boundary", item.level + 1, texts, lambda: "yes" if oracle.changes_topic(*texts) else "no"
+        )
         return Verdict(word == "yes", word)
 
     async def first_new_topic(self, items: Sequence[Tree], *, priority: Priority = Priority.CRITICAL) -> WindowVerdict:
         texts = [item.content for item in items]
-        word = await self._ask("boundary", texts, lambda: str(oracle.first_new_topic(texts)))
+        level = 1 + max(item.level for item in items)
+        word = await self._ask("boundary", level, texts, lambda: str(oracle.first_new_topic(texts)))
         return WindowVerdict(None if word == "None" else int(word), word)
 
-    async def _ask(self, kind: str, texts: list[str], answer: Callable[[], str]) -> str:
+    async def _ask(self, kind: str, level: int, texts: list[str], answer: Callable[[], str]) -> str:
         key = hashlib.sha256("\0".join([kind, str(self._chars), *texts]).encode()).digest()
         kept = await self._memo.find(key)
         if kept is not None:
@@ -94,6 +100,7 @@ class OracleLanguage:
             raise error
         usage = Usage(1, 10, 5, PRICE_USD)
         self._models.paid[kind] += 1
+        self._models.paid_at[level] += 1
         self._models.paid_keys.append(key)
         self._ledger.record(kind, usage)
         request = Request(kind, {"model": self.name}, key)
@@ -121,6 +128,7 @@ class Corpus:
         self.models.paid.clear()
         self.models.embedded.clear()
         self.models.paid_keys.clear()
+        self.models.paid_at.clear()
         return await build(self.folder, self.settings.but(**changes), corpus="c", options=options, models=self.models)
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:

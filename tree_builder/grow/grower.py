@@ -21,7 +21,7 @@ from tree_builder.settings import Settings
 class Grower:
     """Grows the trees of one run: documents, directories, the root. Any number may grow side by side.
 
-    detect: the boundaries of a level from its texts and vectors, used by `boundaries = "embedding"`.
+    detect: the boundaries of a level from its items and vectors, used by `boundaries = "embedding"`.
     slots: tells how many more calls would start at once; default: settings.concurrency less the calls in flight.
     many: several documents are to come, so speculation is held to a small share from the first.
     """
@@ -49,10 +49,12 @@ class Grower:
         other._plan = Plan(model, self._embedder, self._settings, self._detect, self._desk)  # noqa: SLF001  its own kind
         return other
 
-    async def grow_document(self, chunks: Sequence[Tree]) -> Tree:
+    async def grow_document(self, chunks: Sequence[Tree], *, ahead: bool = True) -> Tree:
         """Grow a document's chunks into its `doc_top`. A lone chunk is promoted, without a model call.
 
         Costs at most 2 (N - 1) model calls for N chunks. The result does not depend on the order in which answers arrive.
+        ahead: slots which would be idle may ask what the tree may not need. Without it nothing is asked in vain: for items
+        which have mostly been grown before, whose answers are kept, so that there is little to wait for.
 
         Raises:
             BadModelOutput: an answer which this document needs cannot be used.
@@ -61,22 +63,22 @@ class Grower:
         """
         first = chunks[0] if chunks else None
         path = (first.doc_path, first.dir_path) if first else (None, None)
-        return await self._growth(Top(NodeType.DOC_TOP, *path)).tree(list(chunks))
+        return await self._growth(Top(NodeType.DOC_TOP, *path), ahead=ahead).tree(list(chunks))
 
     async def grow_directory(
-        self, items: AsyncIterable[Arriving] | Iterable[Tree], *, top: NodeType, dir_path: str
+        self, items: AsyncIterable[Arriving] | Iterable[Tree], *, top: NodeType, dir_path: str, ahead: bool = True
     ) -> Tree:
         """Grow the tops of documents and sub-directories, in path order, into a directory's top or the root.
 
         items: they may be given while they still grow, as awaitables; one which gives None drops out. The levels above
         start while items are missing. Raises as `grow_document`, and what an awaited item raises.
         """
-        return await self._growth(Top(top, dir_path=dir_path)).tree(items)
+        return await self._growth(Top(top, dir_path=dir_path), ahead=ahead).tree(items)
 
     async def build_level(self, items: AsyncIterable[Arriving] | Iterable[Tree]) -> AsyncIterator[Tree]:
         """Grow one level: give its nodes in order, each as soon as it is there. A lone last item is given as it is."""
         async for node in self._growth(None).level(items):
             yield node
 
-    def _growth(self, top: Top | None) -> Growth:
-        return Growth(self._plan, self._budgeting, top)
+    def _growth(self, top: Top | None, *, ahead: bool = True) -> Growth:
+        return Growth(self._plan, self._budgeting, top, ahead=ahead)

@@ -23,13 +23,14 @@ LEAST_TO_SPECULATE = 12
 
 
 class Growth:
-    """Grows one tree. All its tasks end with it."""
+    """Grows one tree. All its tasks end with it. ahead: whether questions may be asked which the tree may not need."""
 
-    def __init__(self, plan: Plan, budgeting: Budgeting, top: Top | None = None) -> None:
+    def __init__(self, plan: Plan, budgeting: Budgeting, top: Top | None = None, *, ahead: bool = True) -> None:
         self._feed = Feed(plan.size)
         self._plan = plan
         self._budgeting = budgeting
         self._top = top
+        self._ahead = ahead
         self._account = Account(lambda: self._feed.seen)
         self._ground = Ground(plan, self._account, top)
         self._differences = Differences(self._feed)
@@ -109,7 +110,7 @@ class Growth:
             self._feed.fill(source)
             if self._feed.seen < LEAST_TO_SPECULATE:
                 return
-        if self._budgeting.share > 0 and self._plan.asks_for_boundaries:
+        if self._ahead and self._budgeting.share > 0 and self._plan.asks_for_boundaries:
             self._speculation.enabled = True
             self._ground.on_news = self._feed.on_arrival = self._speculation.news
             if self._feed.closed:

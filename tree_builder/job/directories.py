@@ -93,7 +93,9 @@ class TreeWork:
             return None
         top = NodeType.ROOT if directory.dir_path == ROOT_PATH else NodeType.DIR_TOP
         with uses_of_place() as keys:
-            tree = await self._grower.grow_directory(_streamed(items), top=top, dir_path=directory.dir_path)
+            tree = await self._grower.grow_directory(
+                _streamed(items), top=top, dir_path=directory.dir_path, ahead=self._is_mostly_new(directory)
+            )
         placed = place_directory(tree, corpus=self._corpus, dir_path=directory.dir_path)
         report = self._work.report
         report.count_flags(placed.nodes)
@@ -106,6 +108,10 @@ class TreeWork:
                 f"directory {directory.dir_path}: extracts stand in for a summary; the next run tries again"
             )
         return placed.top
+
+    def _is_mostly_new(self, directory: Directory) -> bool:
+        """Say whether most items grow in this run, so that few answers about them are kept."""
+        return 2 * sum(path in self._above or path in self._tasks for path, _ in directory.items) > len(directory.items)
 
     async def _items(self, directory: Directory) -> list[asyncio.Future[Tree | None]]:
         """Give the tops which the directory covers, in path order; those which still grow are yet to come."""

@@ -136,13 +136,23 @@ class DocumentWork:
         with uses_of_place() as keys:
             embedding = asyncio.create_task(self._embed([leaf.content for leaf in leaves]))
             try:
+                ahead = not await self._is_mostly_known(document)
                 with self.report.timed("grow"):
-                    tree = await self.grower.grow_document(leaves)
+                    tree = await self.grower.grow_document(leaves, ahead=ahead)
                 await embedding
             finally:
                 embedding.cancel()
             await self._embed(_summaries(tree))
         return tree, keys
+
+    async def _is_mostly_known(self, document: ReadDocument) -> bool:
+        """Say whether most chunks stand in last night's tree, whose answers are kept: guessing would only add to the bill."""
+        before = self.known.get(document.doc_path)
+        if before is None or not before.has_tree:
+            return False
+        nodes = await self.staging.document_nodes(document.doc_path)
+        known = {node.content for node in nodes if node.node_type is NodeType.CHUNK}
+        return 2 * sum(chunk.content in known for chunk in document.chunks) > len(document.chunks)
 
     async def _embed(self, texts: list[str]) -> None:
         with self.report.timed("embed"):
