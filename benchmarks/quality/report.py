@@ -14,6 +14,8 @@ HEAD = """# Quality of boundaries and summaries
 
 Written by `make quality [MODELS=local|openai]`; do not edit by hand. `CORPORA=folder` measures another folder laid out like the
 default one: `text/*qmsum*.jsonl`, `text/*squality*.jsonl`, `manuals/**/*.pdf` (with outlines) and `contracts/**/*.pdf`.
+`MODELS=openai` measures the service at `OPENAI_BASE_URL` with the models of the settings, announces its price first and waits for a yes
+(`YES=1` gives it); `CHARS=200000` takes at most so much text of each set.
 """
 ORDER = (
     "boundaries",
