@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -28,6 +29,7 @@ class TreeWork:
         self._tasks: dict[str, asyncio.Task[dict[str, Outcome]]] = {}
         self._above: dict[str, asyncio.Task[Tree | None]] = {}
         self._hidden = self._hidden_outcomes()
+        self._mostly_new = self._directories_mostly_new()
 
     async def grow(self, unfinished: Iterable[str]) -> list[Outcome]:
         """Grow and stage everything; gives how each file of the plan ended.
@@ -78,6 +80,13 @@ class TreeWork:
         paths |= {copy.file.doc_path for copy in self._plan.copies}
         return paths | {file.doc_path for reading in self._plan.readings for file in reading.files}
 
+    def _directories_mostly_new(self) -> set[str]:
+        """Give the directories most of whose documents are read in this run, so that few answers about them are kept."""
+        read = {file.doc_path for reading in self._plan.readings for file in reading.files}
+        new = Counter(above for path in read for above in ancestors_of(path))
+        all_below = Counter(above for path in self._paths_with_tree() for above in ancestors_of(path))
+        return {path for path, count in new.items() if 2 * count > all_below[path]}
+
     def _dirty(self, unfinished: Iterable[str]) -> set[str]:
         touched = [file.doc_path for reading in self._plan.readings for file in reading.files]
         touched += [copy.file.doc_path for copy in self._plan.copies]
@@ -94,7 +103,7 @@ class TreeWork:
         top = NodeType.ROOT if directory.dir_path == ROOT_PATH else NodeType.DIR_TOP
         with uses_of_place() as keys:
             tree = await self._grower.grow_directory(
-                _streamed(items), top=top, dir_path=directory.dir_path, ahead=self._is_mostly_new(directory)
+                _streamed(items), top=top, dir_path=directory.dir_path, ahead=directory.dir_path in self._mostly_new
             )
         placed = place_directory(tree, corpus=self._corpus, dir_path=directory.dir_path)
         report = self._work.report
@@ -108,10 +117,6 @@ class TreeWork:
                 f"directory {directory.dir_path}: extracts stand in for a summary; the next run tries again"
             )
         return placed.top
-
-    def _is_mostly_new(self, directory: Directory) -> bool:
-        """Say whether most items grow in this run, so that few answers about them are kept."""
-        return 2 * sum(path in self._above or path in self._tasks for path, _ in directory.items) > len(directory.items)
 
     async def _items(self, directory: Directory) -> list[asyncio.Future[Tree | None]]:
         """Give the tops which the directory covers, in path order; those which still grow are yet to come."""

@@ -148,7 +148,7 @@ class DocumentWork:
     async def _is_mostly_known(self, document: ReadDocument) -> bool:
         """Say whether most chunks stand in last night's tree, whose answers are kept: guessing would only add to the bill."""
         before = self.known.get(document.doc_path)
-        if before is None or not before.has_tree:
+        if before is None or not before.has_tree or before.recipe != self.recipe:
             return False
         nodes = await self.staging.document_nodes(document.doc_path)
         known = {node.content for node in nodes if node.node_type is NodeType.CHUNK}
