@@ -370,26 +370,25 @@ limit 1
 on conflict (corpus_id, place, run_id) do update set request_keys = excluded.request_keys;
 
 -- name: index_new_vectors
--- Bring the vectors of a run's tree into the model's index, some at a time; gives how many.
-with chosen as (
-    select v.text_id
-    from tree_builder.vectors as v
+-- Bring the vectors of a run's tree into the model's index, some at a time; gives how many. To statistics of before the run its
+-- corpus looks like one row: + 0 and the row addresses keep the planner from going through all of that corpus for each vector.
+update tree_builder.vectors as v set indexed = true
+where v.ctid = any(array(
+    select w.ctid
+    from tree_builder.vectors as w
     where
-        v.model_id = :model_id and not v.indexed
+        w.model_id = :model_id and not w.indexed
         and exists (
             select 1 from tree_builder.node as n
             where
-                n.text_id = v.text_id and n.corpus_id = :corpus_id
-                and n.since_run <= :run_id and n.until_run > :run_id
+                n.text_id = w.text_id and n.corpus_id + 0 = :corpus_id
+                and n.since_run + 0 <= :run_id and n.until_run > :run_id
         )
     limit :batch
-)
-update tree_builder.vectors as v set indexed = true
-from chosen
-where v.model_id = :model_id and v.text_id = chosen.text_id;
+));
 
 -- name: count_vectors_to_index
--- How many vectors of a run's tree wait for the index, and how many it holds.
+-- How many vectors of a run's tree wait for the index, and how many it holds. + 0: see above.
 select
     (
         select count(*) from tree_builder.vectors as v
@@ -398,8 +397,8 @@ select
             and exists (
                 select 1 from tree_builder.node as n
                 where
-                    n.text_id = v.text_id and n.corpus_id = :corpus_id
-                    and n.since_run <= :run_id and n.until_run > :run_id
+                    n.text_id = v.text_id and n.corpus_id + 0 = :corpus_id
+                    and n.since_run + 0 <= :run_id and n.until_run > :run_id
             )
     ) as waiting,
     (select count(*) from tree_builder.vectors as v where v.model_id = :model_id and v.indexed) as held;

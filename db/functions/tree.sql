@@ -124,8 +124,9 @@ language sql stable
 begin atomic -- bound when made, so that it needs no search path and can become part of the query which calls it
     select n.node_id, n.corpus, n.node_type, n.level, n.parent_id, n.place, n.doc_path, n.dir_path, t.content,
         n.char_start, n.char_end, n.page_start, n.page_end, n.since_run, n.steps
-    from tree_builder.nodes_below($1, $2) as n
-    inner join tree_builder.texts as t on n.text_id = t.text_id
+    -- Put in order before the texts join in: rows are narrow then, and texts of a document stand side by side.
+    from (select b.* from tree_builder.nodes_below($1, $2) as b order by b.way offset 0) as n
+    cross join lateral (select x.content from tree_builder.texts as x where x.text_id = n.text_id limit 1) as t
     order by n.way;
 end;
 comment on function tree_builder.subtree(uuid, integer) is
@@ -137,9 +138,8 @@ language sql stable
 begin atomic -- bound when made, so that it needs no search path and can become part of the query which calls it
     select n.node_id, n.corpus, n.node_type, n.level, n.parent_id, n.place, n.doc_path, n.dir_path, t.content,
         n.char_start, n.char_end, n.page_start, n.page_end, n.since_run, n.steps
-    from tree_builder.nodes_below($1) as n
-    inner join tree_builder.texts as t on n.text_id = t.text_id
-    where n.node_type = 'chunk'
+    from (select b.* from tree_builder.nodes_below($1) as b where b.node_type = 'chunk' order by b.way offset 0) as n
+    cross join lateral (select x.content from tree_builder.texts as x where x.text_id = n.text_id limit 1) as t
     order by n.way;
 end;
 comment on function tree_builder.leaves(uuid) is 'The passages which a node covers, in document order.';

@@ -333,6 +333,7 @@ class SubprocessEndpoint:
             stdout=subprocess.PIPE,
             text=True,
         )
+        self.pid = self._process.pid
         first_line = cast("IO[str]", self._process.stdout).readline()
         self.base_url: str = json.loads(first_line)["base_url"]
         return self
