@@ -33,7 +33,7 @@ TOO_LONG = 1.25
 
 NOTES = f"""At most {CHARS_A_SET} characters of each set, drawn by seed. *Longer than asked*: by more than a quarter. *In the language of its text*: by
 script and commonest words, of the summaries where both can be told. *Without support*: numbers and names which do not occur in
-what the summary covers, by the program's own verification, after its repairs; for extracts, which are verbatim, every one is a false alarm.
+what the summary covers, down to the passages, by the program's own rules and after its repairs; extracts are verbatim, so every one there is a false alarm.
 *Covered items which survive*: the items below a summary of which it has {SURVIVING} of the {KEY_TERMS} words which set the item apart (TF-IDF);
 *by chance*: the same of the next summary of the same document or directory, which does not cover them.
 """
@@ -45,6 +45,7 @@ class Covered:
 
     summary: str
     items: tuple[str, ...]
+    below: tuple[str, ...]  # the passages, or documents' tops, at the bottom
     other: str
     flags: tuple[str, ...]
     spread: Spread
@@ -90,6 +91,7 @@ def covered_in(tree: Tree) -> list[Covered]:
         Covered(
             node.content,
             tuple(child.content for child in node.children),
+            tuple(leaf.content for leaf in nodes(node) if not leaf.children),
             made[(at + 1) % len(made)].content if len(made) > 1 else "",
             node.flags,
             spread,
@@ -105,7 +107,7 @@ def figures(room: Room, settings: Settings) -> dict[str, Any]:
     """Give the figures of one set, by the name each has in the table."""
     covered, asked = room.covered, settings.summary_chars
     lengths = [len(one.summary) / asked for one in covered]
-    wrong = [unsupported(one.summary, one.items) for one in covered]
+    wrong = [unsupported(one.summary, one.items + one.below) for one in covered]
     same = [language_of(one.summary) == language for one in covered if (language := _language(one)) is not None]
     terms = [(one, [one.spread.key_terms(item) for item in one.items]) for one in covered]
     alone = [(one, found) for one, found in terms if one.other]

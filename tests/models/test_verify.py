@@ -30,6 +30,7 @@ quays 4 to 17. The World Shipping Council praised IBM's software v3.14 in 2021-1
         "Der Hafen von Grünstadt wurde 1874 von Kapitänin Amélie O'Neill gegründet; die Behörde bewegte Getreide, Kohle und Stahl, und ihre Schiffe liegen am Kai.",
         "グリュンシュタット港は1874年に設立され、1,234,567トンを扱った。",
         "It moved ١٢٣٤٥٦٧ tonnes.",
+        'The authority moved coal.\n"Apparently grain too," said O\'Neill, and then: “Why not steel?”',
         "",
     ],
 )

@@ -7,7 +7,8 @@ import unicodedata
 
 _WORD = re.compile(r"[^\W\d_]+")
 _TOKEN = re.compile(r"[^\W_]+(?:['’&.-][^\W_]+)*")
-_SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*\s+$|\n\s*$")
+_SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*\s+$|\n\s*$|(?:^|[\s(])[\"“„«‘']$")
+"""What stands before a word which may begin a sentence; an opening quotation mark is enough, since speech begins with a capital."""
 _PARTICLES = frozenset(
     [
         "of",
