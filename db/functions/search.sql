@@ -285,7 +285,7 @@ begin
     -- One more is asked for, since the nearest text is the node's own.
     return query
     select
-        (row_number() over (order by h.place))::integer, h.score, h.similarity, h.vector_place, h.text_score, h.text_place,
+        (row_number() over near)::integer, h.score, h.similarity, (row_number() over near)::integer, h.text_score, h.text_place,
         h.node_id, h.corpus, h.node_type, h.level, h.parent_id, h.position, h.doc_path, h.dir_path, h.title, h.language,
         h.content, h.char_start, h.char_end, h.page_start, h.page_end, h.run_id
     from tree_builder.search(
@@ -294,6 +294,7 @@ begin
     ) as h
     inner join tree_builder.published_node as n on h.node_id = n.node_id
     where n.text_id <> asked.text_id
+    window near as (order by h.place)
     order by h.place
     limit k;
 end

@@ -31,6 +31,7 @@ create or replace function tree_builder.text_terms(words text)
 returns table (term tsquery, lexemes text [])
 language sql stable
 set search_path = pg_catalog
+set client_min_messages = warning -- a stop word is not worth a notice
 as $$
     with configs as materialized (
         select c.config, c.config <> 'pg_catalog.simple'::regconfig as stems
@@ -80,6 +81,7 @@ create or replace function tree_builder.text_requirement(words text)
 returns tsquery
 language sql stable
 set search_path = pg_catalog
+set client_min_messages = warning -- a stop word is not worth a notice
 as $$
     with parts as (
         select

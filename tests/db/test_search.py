@@ -200,7 +200,19 @@ def test_similar_leaves_out_the_node_and_its_twins(reports):
     found = column(reports, "select content from tree_builder.similar(%s, 50)", node)
     assert "iron ore and coal" not in found
     assert len(found) > 10
-    assert column(reports, "select place from tree_builder.similar(%s, 3)", node) == [1, 2, 3]
+    assert rows(reports, "select place, vector_place from tree_builder.similar(%s, 3)", node) == [
+        (1, 1),
+        (2, 2),
+        (3, 3),
+    ]
+
+
+def test_words_which_mean_nothing_are_passed_over_in_silence(reports):
+    """Stop words alone find nothing, and no notice of the server disturbs who asked."""
+    notices = []
+    reports.add_notice_handler(notices.append)
+    assert rows(reports, "select * from tree_builder.search_text('and the -of \"to be\"')") == []
+    assert notices == []
 
 
 def test_headline_marks_the_words(reports):

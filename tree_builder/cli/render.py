@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ SNIPPET_CHARS = 320
 FIRST_CHARS = 300
 BAR_CELLS = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_SPACES = re.compile(r"\s+")
 _STYLES = {
     NodeType.ROOT: "bold magenta",
     NodeType.DIR_TOP: "bold blue",
@@ -150,8 +152,8 @@ def snippet(content: str, words: Sequence[Span], chars: int = SNIPPET_CHARS) -> 
 
 
 def _spaced(text: str) -> str:
-    """Give harmless text with line breaks as spaces, its ends kept."""
-    return harmless(text.replace("\n", " ").replace("\t", " "))
+    """Give harmless text with line breaks and runs of spaces as one space, at its ends too."""
+    return _SPACES.sub(" ", harmless(text))
 
 
 def _densest(words: Sequence[Span], chars: int, length: int) -> int:
@@ -223,7 +225,7 @@ def context_text(context: Context) -> Text:
     text = Text()
     for passage in context.passages:
         text.append(flat(passage.header) + "\n", style="bold green")
-        text.append(harmless(passage.content) + "\n\n")
+        text.append(harmless(passage.content).strip() + "\n\n")
     text.rstrip()
     return text
 
