@@ -25,7 +25,7 @@ from benchmarks.made_up import document
 from tree_builder.testing.endpoint import EndpointConfig, SubprocessEndpoint
 
 QUIET_S = 20.0
-DOCUMENTS, PASSAGES = 150, 30
+DOCUMENTS, PASSAGES = 40, 20
 THINKING_S = 2.0
 """How long a reader reads what was found before the next search, on average."""
 

@@ -1,26 +1,29 @@
 """Plants a small published tree straight into the schema, for tests of what reads it. Grows nothing, asks no model.
 
-Chunks are plain windows; every summary is the first sentence of its first passages. What is planted obeys the laws of the tree.
+`write` writes any tree as a run; rows which stay the same stay as they are, so that earlier runs can still be read. `plant` makes trees
+of long texts: chunks are plain windows, every summary is the first sentence of its first passages. `forest` makes those of short passages.
+What is planted obeys the laws of the tree.
 """
 
 from __future__ import annotations
 
+import json
 import posixpath
 import random
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import psycopg
-from pgvector.psycopg import register_vector
 
-from tree_builder.model import ROOT_PATH, NodeType, Tree, node_id_of
+from tree_builder.model import ROOT_PATH, NodeType, Tree, directory_of, node_id_of
 from tree_builder.testing import oracle
 
 PAGE_CHARS = 900
 DIMENSIONS = 256
-Vectors = Callable[[str], np.ndarray[tuple[int, ...], np.dtype[np.float32]]]
+Vectors = Callable[[str], Sequence[float] | np.ndarray[tuple[int, ...], np.dtype[np.float32]]]
 
 _TOPICS = {
     "boats/sails.pdf": "sail mast rope canvas wind harbour deck anchor rudder keel hull tide",
@@ -57,6 +60,19 @@ class Planted:
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """A source file as a run left it."""
+
+    doc_path: str
+    title: str | None
+    n_pages: int
+    n_chars: int
+    n_chunks: int
+    status: str = "built"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Shape:
     """How trees are made: characters of a chunk and of its overlap, children of a group."""
 
@@ -77,17 +93,21 @@ def plant(
     language: str = "en",
 ) -> Planted:
     """Publish a tree of some documents as a new run of the corpus, in place of the earlier one."""
-    embed = vectors or (lambda text: oracle.vector(text, DIMENSIONS))
     tops = {path: document_tree(path, text, shape) for path, text in files.items()}
-    root = directory_tree(ROOT_PATH, tops, shape)
+    documents = [
+        File(path, (titles or {}).get(path), len(text) // PAGE_CHARS + 1, len(text), 1) for path, text in files.items()
+    ]
     with psycopg.connect(url) as connection:
-        connection.execute("set search_path = public")
-        register_vector(connection)
-        planter = _Planter(connection, corpus, embed, language)
-        planter.begin(model, len(embed("any")))
-        planter.insert(root)
-        planter.insert_documents(files, titles or {})
-        return Planted(corpus, planter.publish(), dict(files))
+        run_id = write(
+            connection,
+            corpus,
+            directory_tree(ROOT_PATH, tops, shape),
+            documents,
+            model=model,
+            vectors=vectors or (lambda text: oracle.vector(text, DIMENSIONS)),
+            language=language,
+        )
+    return Planted(corpus, run_id, dict(files))
 
 
 def document_tree(path: str, text: str, shape: Shape) -> Tree:
@@ -156,104 +176,126 @@ def _over(kind: NodeType, items: Sequence[Tree], path: str) -> Tree:
     return Tree(kind, content, max(item.level for item in items) + 1, tuple(items), dir_path=path)
 
 
-def _placed(corpus: str, root: Tree) -> list[tuple[Tree, uuid.UUID | None, int]]:
-    """List all nodes with their ids, parents and positions."""
-    out: list[tuple[Tree, uuid.UUID | None, int]] = []
+def write(
+    connection: psycopg.Connection[Any],
+    corpus: str,
+    root: Tree,
+    files: Sequence[File],
+    *,
+    model: str,
+    vectors: Vectors,
+    language: str | None,
+) -> int:
+    """Write a tree as a run of the corpus and publish it; give the run's number."""
+    rows = list(_rows(corpus, root))
+    texts = {row["text_id"]: row["content"] for row in rows}
+    kept = {text_id: vectors(text) for text_id, text in texts.items()}
+    with connection.transaction(), connection.cursor() as cursor:
+        ids = _begin(cursor, corpus, model, len(next(iter(kept.values()))), files)
+        cursor.executemany(
+            "insert into tree_builder.texts (text_id, content, language, words) values"
+            " (%(id)s, %(text)s, %(language)s, to_tsvector(tree_builder.text_config(%(language)s), %(text)s))"
+            " on conflict do nothing",
+            [{"id": text_id, "text": text, "language": language} for text_id, text in texts.items()],
+        )
+        cursor.executemany(
+            "insert into tree_builder.vectors (model_id, text_id, indexed, embedding) values"
+            " (%s, %s, true, %s::text::public.vector) on conflict do nothing",
+            [(ids["model_id"], text_id, json.dumps([float(x) for x in vector])) for text_id, vector in kept.items()],
+        )
+        _write_nodes(cursor, rows, ids)
+        _write_files(cursor, files, ids, language)
+        cursor.execute(
+            "update tree_builder.runs set state = 'published', ended_at = clock_timestamp() where run_id = %(run_id)s",
+            ids,
+        )
+        cursor.execute(
+            "update tree_builder.corpora set published_run = %(run_id)s, model_id = %(model_id)s"
+            " where corpus_id = %(corpus_id)s",
+            ids,
+        )
+    return ids["run_id"]
+
+
+def _rows(corpus: str, root: Tree) -> Iterator[dict[str, Any]]:
+    """Give all nodes with their ids, parents and positions, as rows of the table; content beside them."""
     seen: dict[tuple[str, bytes], int] = {}
     waiting: list[tuple[Tree, uuid.UUID | None, int]] = [(root, None, 0)]
     while waiting:
         node, parent_id, position = waiting.pop()
         place = f"doc:{node.doc_path}" if node.doc_path is not None else f"dir:{node.dir_path}"
         occurrence = seen[place, node.body] = seen.get((place, node.body), -1) + 1
-        placed = replace(node, node_id=node_id_of(corpus, place, node.body, occurrence))
-        out.append((placed, parent_id, position))
-        waiting += [(child, placed.node_id, i) for i, child in reversed(list(enumerate(node.children)))]
-    return out
+        node_id = node_id_of(corpus, place, node.body, occurrence)
+        yield {
+            "node_id": node_id, "node_type": node.node_type.value, "level": node.level, "position": position,
+            "parent_id": parent_id, "doc_path": node.doc_path, "dir_path": node.dir_path, "text_id": node.text_id,
+            "body": node.body, "char_start": node.char_start, "char_end": node.char_end, "page_start": node.page_start,
+            "page_end": node.page_end, "overlap": node.overlap, "content": node.content,
+            "decisions": json.dumps([decision.as_json() for decision in node.decisions]),
+        }  # fmt: skip
+        waiting += [(child, node_id, i) for i, child in reversed(list(enumerate(node.children)))]
 
 
-@dataclass(slots=True)
-class _Planter:
-    connection: psycopg.Connection
-    corpus: str
-    embed: Vectors
-    language: str
-    model_id: int = 0
-    corpus_id: int = 0
-    run_id: int = 0
+def _begin(
+    cursor: psycopg.Cursor[Any], corpus: str, model: str, dimensions: int, files: Sequence[File]
+) -> dict[str, int]:
+    """Begin a run of the corpus; give the ids of model, corpus and run."""
+    failed = [file.doc_path for file in files if file.status != "built"]
+    row = cursor.execute(
+        "with m as (insert into tree_builder.embedding_models (model, dimensions) values (%s, %s)"
+        " on conflict (model, dimensions) do update set model = excluded.model returning model_id),"
+        " c as (insert into tree_builder.corpora (corpus, folder) values (%s, '/documents')"
+        " on conflict (corpus) do update set corpus = excluded.corpus returning corpus_id),"
+        " r as (insert into tree_builder.runs (corpus_id, holder, report)"
+        " select corpus_id, 'machine-7', %s from c returning run_id)"
+        " select m.model_id, c.corpus_id, r.run_id from m, c, r",
+        (model, dimensions, corpus, json.dumps({"failed": failed})),
+    ).fetchone()
+    return dict(zip(("model_id", "corpus_id", "run_id"), row or (), strict=True))
 
-    def begin(self, model: str, dimensions: int) -> None:
-        self.model_id = self._value(
-            "insert into tree_builder.embedding_models (model, dimensions) values (%s, %s)"
-            " on conflict (model, dimensions) do update set model = excluded.model returning model_id",
-            model,
-            dimensions,
-        )
-        self.corpus_id = self._value(
-            "insert into tree_builder.corpora (corpus, folder) values (%s, '/papers')"
-            " on conflict (corpus) do update set corpus = excluded.corpus returning corpus_id",
-            self.corpus,
-        )
-        self.run_id = self._value(
-            "insert into tree_builder.runs (corpus_id, state, ended_at)"
-            " values (%s, 'published', clock_timestamp()) returning run_id",
-            self.corpus_id,
-        )
-        self._execute(
-            "update tree_builder.node set until_run = %s where corpus_id = %s and until_run > %s",
-            self.run_id,
-            self.corpus_id,
-            self.run_id,
-        )
 
-    def insert(self, root: Tree) -> None:
-        for node, parent_id, position in _placed(self.corpus, root):
-            self._insert_text(node)
-            self._execute(
-                "insert into tree_builder.node (node_id, since_run, corpus_id, node_type, level, position, parent_id,"
-                " doc_path, dir_path, text_id, body, char_start, char_end, page_start, page_end, overlap)"
-                " values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-                *(node.node_id, self.run_id, self.corpus_id, node.node_type.value, node.level, position, parent_id),
-                *(node.doc_path, node.dir_path, node.text_id, node.body, node.char_start, node.char_end),
-                *(node.page_start, node.page_end, node.overlap),
-            )
+def _write_nodes(cursor: psycopg.Cursor[Any], rows: Sequence[dict[str, Any]], ids: dict[str, int]) -> None:
+    cursor.execute(
+        "create temporary table if not exists planted (like tree_builder.node including defaults) on commit delete rows"
+    )
+    cursor.execute("truncate planted")
+    cursor.executemany(
+        "insert into planted (since_run, corpus_id, node_id, node_type, level, position, parent_id, doc_path, dir_path, text_id,"
+        " body, char_start, char_end, page_start, page_end, overlap, decisions)"
+        " values (%(run_id)s, %(corpus_id)s, %(node_id)s, %(node_type)s, %(level)s, %(position)s, %(parent_id)s, %(doc_path)s,"
+        " %(dir_path)s, %(text_id)s, %(body)s, %(char_start)s, %(char_end)s, %(page_start)s, %(page_end)s, %(overlap)s,"
+        " %(decisions)s)",
+        [{**row, **ids} for row in rows],
+    )
+    cursor.execute(
+        "update tree_builder.node as n set until_run = %(run_id)s"
+        " where n.corpus_id = %(corpus_id)s and n.until_run > %(run_id)s and not exists ("
+        " select 1 from planted as o where o.node_id = n.node_id"
+        " and (o.parent_id, o.position) is not distinct from (n.parent_id, n.position))",
+        ids,
+    )
+    cursor.execute(
+        "insert into tree_builder.node select p.* from planted as p where not exists ("
+        " select 1 from tree_builder.node as o where o.corpus_id = p.corpus_id and o.node_id = p.node_id"
+        " and o.until_run > p.since_run)"
+    )
 
-    def _insert_text(self, node: Tree) -> None:
-        self._execute(
-            "insert into tree_builder.texts (text_id, content, language, words)"
-            " values (%s, %s, %s, to_tsvector(tree_builder.text_config(%s), %s)) on conflict do nothing",
-            *(node.text_id, node.content, self.language, self.language, node.content),
-        )
-        self._execute(
-            "insert into tree_builder.vectors (model_id, text_id, indexed, embedding)"
-            " values (%s, %s, true, %s) on conflict do nothing",
-            *(self.model_id, node.text_id, self.embed(node.content)),
-        )
 
-    def insert_documents(self, texts: Mapping[str, str], titles: Mapping[str, str]) -> None:
-        self._execute("delete from tree_builder.documents where corpus_id = %s", self.corpus_id)
-        for path, text in texts.items():
-            self._execute(
-                "insert into tree_builder.documents (corpus_id, doc_path, dir_path, status, size_bytes, mtime_ns,"
-                " grown_hash, title, language, n_pages, n_chars, n_chunks, run_id)"
-                " values (%s, %s, %s, 'built', %s, 0, '', %s, %s, %s, %s, 1, %s)",
-                *(self.corpus_id, path, posixpath.dirname(path) or ROOT_PATH, len(text), titles.get(path)),
-                *(self.language, len(text) // PAGE_CHARS + 1, len(text), self.run_id),
-            )
-
-    def publish(self) -> int:
-        self._execute(
-            "update tree_builder.corpora set published_run = %s, model_id = %s where corpus_id = %s",
-            self.run_id,
-            self.model_id,
-            self.corpus_id,
-        )
-        return self.run_id
-
-    def _execute(self, statement: str, *values: object) -> None:
-        self.connection.execute(statement.encode(), values)
-
-    def _value(self, statement: str, *values: object) -> int:
-        row = self.connection.execute(statement.encode(), values).fetchone()
-        if row is None:
-            raise AssertionError(f"no row from {statement}")
-        return int(row[0])
+def _write_files(cursor: psycopg.Cursor[Any], files: Sequence[File], ids: dict[str, int], language: str | None) -> None:
+    cursor.execute("delete from tree_builder.documents where corpus_id = %(corpus_id)s", ids)
+    cursor.executemany(
+        "insert into tree_builder.documents (corpus_id, doc_path, dir_path, status, reason, size_bytes, mtime_ns,"
+        " grown_hash, title, language, n_pages, n_chars, n_chunks, run_id)"
+        " values (%(corpus_id)s, %(doc_path)s, %(dir_path)s, %(status)s, %(reason)s, 1, 1, %(grown)s, %(title)s,"
+        " %(language)s, %(n_pages)s, %(n_chars)s, %(n_chunks)s, %(run_id)s)",
+        [
+            {
+                **asdict(file),
+                **ids,
+                "dir_path": directory_of(file.doc_path),
+                "grown": b"x" if file.status == "built" else None,
+                "language": language,
+            }
+            for file in files
+        ],
+    )
