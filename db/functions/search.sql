@@ -1,5 +1,30 @@
 -- Search for people: by words, by vector, by both, and what is similar to a node. Re-runnable.
 
+create or replace function tree_builder.bare_hit(
+    place integer, score double precision, similarity double precision, vector_place integer,
+    text_score double precision, text_place integer, node_id uuid
+)
+returns tree_builder.search_hit
+language plpgsql immutable parallel safe
+set search_path = pg_catalog
+as $$
+declare
+    hit tree_builder.search_hit;
+begin
+    hit.place := place;
+    hit.score := score;
+    hit.similarity := similarity;
+    hit.vector_place := vector_place;
+    hit.text_score := text_score;
+    hit.text_place := text_place;
+    hit.node_id := node_id;
+    return hit;
+end
+$$;
+comment on function tree_builder.bare_hit(
+    integer, double precision, double precision, integer, double precision, integer, uuid
+) is 'A hit with its node and scores alone; search_rows puts in what it is about.';
+
 create or replace function tree_builder.search_rows(scores tree_builder.search_hit [])
 returns setof tree_builder.search_hit
 language sql stable
@@ -86,11 +111,14 @@ begin
             from placed as p
             window document as (partition by p.corpus_id, p.document)
         )
-        select row_number() over (order by w.final desc, w.similarity desc, w.node_id)::integer, w.final, w.similarity,
-            w.vector_place, w.text_score, w.text_place, w.node_id,
-            null::text, null::text, null::integer, null::uuid, null::integer, null::text, null::text, null::text,
-            null::text, null::text, null::integer, null::integer, null::integer, null::integer, null::bigint
-        from weighed as w
+        select h.*
+        from (
+            select w.*, row_number() over (order by w.final desc, w.similarity desc, w.node_id)::integer as place
+            from weighed as w
+        ) as w
+        cross join lateral tree_builder.bare_hit(
+            w.place, w.final, w.similarity, w.vector_place, w.text_score, w.text_place, w.node_id
+        ) as h
     $statement$, tree_builder.vector_dimensions(query), tree_builder.vector_schema())
     using words, query, want, scope, fusion;
 end
@@ -172,14 +200,12 @@ begin
         );
     elsif query is not null then
         hits := array(
-            select row(h.place, h.similarity, h.similarity, h.place, null, null, h.node_id, null, null, null, null, null, null,
-                null, null, null, null, null, null, null, null, null)::tree_builder.search_hit
+            select tree_builder.bare_hit(h.place, h.similarity, h.similarity, h.place, null, null, h.node_id)
             from tree_builder.vector_hits(query, want, scope, dimensions) as h
         );
     elsif words is not null then
         hits := array(
-            select row(h.place, h.score, null, null, h.score, h.place, h.node_id, null, null, null, null, null, null,
-                null, null, null, null, null, null, null, null, null)::tree_builder.search_hit
+            select tree_builder.bare_hit(h.place, h.score, null, null, h.score, h.place, h.node_id)
             from tree_builder.text_hits(words, want, scope) as h
         );
     end if;
