@@ -234,7 +234,7 @@ def llama_index_semantic(document: Prepared, embed: Embed) -> list[int]:
         starts = [0, *(start for start, _ in spans[1:])]
         return [text[a:b] for a, b in itertools.pairwise([*starts, len(text)])]
 
-    splitter = SemanticSplitterNodeParser(embed_model=Ours(), sentence_splitter=sentences)
+    splitter = SemanticSplitterNodeParser(embed_model=Ours(embed_batch_size=BATCH), sentence_splitter=sentences)
     nodes = splitter.get_nodes_from_documents([Document(text=document.text)])
     ends = itertools.accumulate(len(node.get_content()) for node in nodes)
     return document.nearest(list(ends)[:-1])

@@ -121,7 +121,7 @@ def _starts(read: ReadText, deepest: int) -> tuple[int, ...]:
     return tuple(sorted(start for start in starts if 0 < start < len(read.text)))
 
 
-def load_concatenations(folder: Path, *, documents: int = 24, pieces: int = 10, seed: int = 6) -> list[Segmented]:
+def load_concatenations(folder: Path, *, documents: int = 12, pieces: int = 10, seed: int = 6) -> list[Segmented]:
     """Put pieces of different stories and contracts together, as Choi (2000) did with shorter ones: 2,000 to 14,000 characters each."""
     draw = random.Random(seed)
     stories = [story.text for story in load_stories(folder)]

@@ -30,6 +30,7 @@ def faults_of(text: str) -> Fault:
         ("彼は「行くぞ。」と言った。雨が降った。", ["彼は「行くぞ。」", "と言った。", "雨が降った。"]),
         ("The buyer is Acme Inc. The price is in Art. 5 of the law.", ["The buyer is Acme Inc.", "The price is in Art. 5 of the law."]),
         ("أين القاهرة؟ تقع على النيل.", ["أين القاهرة؟", "تقع على النيل."]),
+        ("Set the parameter (if there is one). text_color-name sets it.", ["Set the parameter (if there is one).", "text_color-name sets it."]),
         ("First paragraph ends here.\n\nSecond one begins.", ["First paragraph ends here.", "Second one begins."]),
         ("", []),
         ("--- *** ...", []),
@@ -60,6 +61,8 @@ def test_lines_of_a_wrapped_text_are_joined():
         ("2.1 The Buyer shall pay the price in full.", "The Buyer shall pay the price in full."),
         ("(a) The Buyer shall pay the price in full.", "The Buyer shall pay the price in full."),
         ("• The Buyer shall pay the price in full.", "The Buyer shall pay the price in full."),
+        ("4 Some systems have a link there in its place.", "Some systems have a link there in its place."),
+        ("12 May 1998 is the day on which it came into force.", "12 May 1998 is the day on which it came into force."),
         (
             "Section 4.2 Integrity will act as underwriter of the shares.",
             "Integrity will act as underwriter of the shares.",

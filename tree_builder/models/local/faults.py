@@ -8,7 +8,7 @@ from enum import Flag, auto
 
 SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 TERMINAL = re.compile(r"[.!?…。！？｡؟۔।॥։።။][)\]}”’\"'»«」』）】*]*$")
-SMALL_NAME = re.compile(r"[a-z]+(?:_\w|[A-Z])\w*\s")  # tree_builder, iPhone
+SMALL_NAME = re.compile(r"[a-z]+(?:_\w|[A-Z])[\w-]*\s")  # tree_builder, iPhone, path_to-file
 _CUT_SHORT = re.compile(r"(?:\b(?:[a-z]\.){2,}|\bcf\.|https?://\S*|\bwww\.\S*)$")
 _QUESTION = re.compile(r"[?？؟]!?[)\]}”’\"'»«」』）】*]*$")
 
@@ -135,9 +135,6 @@ _PARTICIPLE = re.compile(
     r"\b(?:used|called|named|based|given|required|needed|associated|provided|contained|specified) (?:to|for|by|with|in|on|as)\b"
 )
 _NOUNS_ALONE_WORDS = 20
-_FOOTNOTE = re.compile(
-    r"\d{1,3} (?=[A-Z])(?!(?:January|February|March|April|May|June|July|August|September|October|November|December)\b)"
-)
 _POINTING_BACK = frozenset({"it", "them", "dazu", "dabei"})
 _BACKWARDS = frozenset(
     {"such", "said", "aforementioned", "aforesaid", "foregoing", "abovementioned", "latter", "former"}
@@ -233,9 +230,9 @@ def _starts(sentence: str, words: Sequence[str]) -> Fault:
         return Fault.HALF
     if sentence[0] == "(" and sentence.rstrip(".")[-1:] == ")":
         return Fault.DANGLING
-    if any(
-        sign.match(sentence) for sign in (_THIS_INSIDE, _IF_THAT, _EACH_ALONE, _SUBJECTLESS, _FOOTNOTE)
-    ) or _ELSEWHERE.search(sentence):
+    if any(sign.match(sentence) for sign in (_THIS_INSIDE, _IF_THAT, _EACH_ALONE, _SUBJECTLESS)) or _ELSEWHERE.search(
+        sentence
+    ):
         return Fault.DANGLING
     if not _POINTING_BACK.isdisjoint(words[1:3]) or _ORDINAL_SUBJECT.match(lowered):
         return Fault.DANGLING

@@ -35,6 +35,9 @@ _MARKER = re.compile(
     r"|\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})\)[ \t]*"
 )
 _LISTED = re.compile(r"[•·▪■□◦●○►➢✓*–—-]\s|\(?[a-z][.)]\s|\(?[ivx]{1,5}[.)]\s|\d{1,3} (?=[^\W\d_a-z])")
+_FOOTNOTE = re.compile(
+    r"\d{1,2} (?=[A-Z][a-z’']+ )(?!(?:January|February|March|April|May|June|July|August|September|October|November|December)\b)"
+)
 _RUN_IN_HEADING = re.compile(r"[A-Z][A-Z0-9 ,/&'’()-]{2,70}[:.—–-]\s+(?=[A-Z][a-z]|[A-Z] [a-z])")
 _RUN_IN_CAPITALS = re.compile(rf"(?:[A-Z]{{3,}}[A-Z;,/&]*\s+)+(?={_STARTER})")
 _MONTHS = r"Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Januar|Februar|März|April|Juni|Juli|August|September|Oktober|November|Dezember"
@@ -78,6 +81,8 @@ def sentences(text: str, *, begins_whole: bool = True, wraps: bool = True) -> It
 
 def _as_placed(piece: str, *, half: bool) -> Fault:
     listed = Fault.LISTED if _LISTED.match(piece) else Fault.NONE
+    if _FOOTNOTE.match(piece) and not _MARKER.match(piece):
+        listed |= Fault.DANGLING  # what it notes stands elsewhere
     return listed | Fault.HALF if half else listed
 
 
@@ -152,5 +157,7 @@ def _without_marker(piece: str) -> str:
     """Leave off list markers, also several, and a heading which runs into its sentence. What is left is verbatim."""
     while (marker := _MARKER.match(piece)) and marker.end() < len(piece):
         piece = piece[marker.end() :].lstrip()
+    if footnote := _FOOTNOTE.match(piece):
+        piece = piece[footnote.end() :]
     heading = _RUN_IN_HEADING.match(piece) or _RUN_IN_CAPITALS.match(piece)
     return piece[heading.end() :] if heading else piece
