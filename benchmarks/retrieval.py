@@ -5,7 +5,7 @@ right one. Meetings (*qmsum*.jsonl): each specific query is asked of all meeting
 span which is shorter, lies within the gold spans. Recall@k: the share of questions with a right hit among the first k.
 
 Everything goes through the program itself: read, cut, grown, published, asked with `AsyncSummaryTree`. BM25 (bm25s, English stems and stop
-words) ranks the very same chunks. `python -m benchmarks.retrieval --data FOLDER` keeps the database there and uses it again.
+words) ranks the very same chunks. `python -m benchmarks.retrieval --data FOLDER` keeps the database there, uses it again, and prints.
 """
 
 from __future__ import annotations
@@ -24,10 +24,17 @@ import numpy as np
 from benchmarks.quality.data import corpora, files, json_lines
 from benchmarks.report import Row, table
 from tree_builder.job.run import build
+from tree_builder.models.local.vectors import embed
 from tree_builder.query import AsyncSummaryTree, Node
 from tree_builder.settings import Settings
+from tree_builder.store.database import Database, resolve_url
 
 KS = (1, 5, 10)
+BY_RANKS = (
+    "select p.* from tree_builder.search(%(words)s, %(query)s::vector, k => %(k)s, corpus => %(corpus)s,"
+    " node_types => '{chunk}', fusion => 'ranks') as h"
+    " inner join tree_builder.placed_node as p on h.node_id = p.node_id order by h.place"
+)
 STORY_BASELINE = {"vector": (0.50, 0.69), "BM25": (0.56, 0.73), "their rank fusion": (0.61, 0.73)}
 
 Span = tuple[int, int]
@@ -148,12 +155,23 @@ async def measure(task: Task, data_dir: Path) -> dict[str, tuple[float, ...]]:
     settings = Settings(data_dir=data_dir / "db")
     await build(folder, settings, corpus=task.name)
     places: dict[str, list[int | None]] = {}
-    async with AsyncSummaryTree.open(corpus=task.name, data_dir=data_dir / "db") as tree:
+    async with (
+        AsyncSummaryTree.open(corpus=task.name, data_dir=data_dir / "db") as tree,
+        resolve_url(settings) as url,
+        Database.open(url) as database,
+    ):
         leaves = [node async for node in tree.nodes(types="chunk")]
         judge = Judge(leaves)
         ranked = bm25(leaves, task.questions)
         for question, found in zip(task.questions, ranked, strict=True):
-            ways: dict[str, Sequence[Node]] = {"BM25 (bm25s)": found, **await ask(tree, question.text)}
+            fused = await database.fetch(
+                BY_RANKS, Node, words=question.text, query=embed([question.text])[0], k=max(KS), corpus=task.name
+            )
+            ways: dict[str, Sequence[Node]] = {
+                "BM25 (bm25s)": found,
+                **await ask(tree, question.text),
+                "hybrid by ranks alone (fusion => 'ranks')": fused,
+            }
             for name, nodes in ways.items():
                 places.setdefault(name, []).append(first_right(judge, nodes, question))
     return {name: recalls(found) for name, found in places.items()}
