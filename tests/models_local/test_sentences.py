@@ -61,6 +61,11 @@ def test_lines_of_a_wrapped_text_are_joined():
         ("2.1 The Buyer shall pay the price in full.", "The Buyer shall pay the price in full."),
         ("(a) The Buyer shall pay the price in full.", "The Buyer shall pay the price in full."),
         ("• The Buyer shall pay the price in full.", "The Buyer shall pay the price in full."),
+        ("Description This parameter sets the width of the margin.", "This parameter sets the width of the margin."),
+        (
+            "Note that the width of the margin is set by a parameter.",
+            "Note that the width of the margin is set by a parameter.",
+        ),
         ("4 Some systems have a link there in its place.", "Some systems have a link there in its place."),
         ("12 May 1998 is the day on which it came into force.", "12 May 1998 is the day on which it came into force."),
         (
@@ -104,6 +109,8 @@ def test_markers_and_run_in_headings_are_left_off(text: str, left: str):
         ("Indicates that the maintainers may upload it to the archive.", Fault.DANGLING),
         ("Each returns exactly one row of the table of the documents.", Fault.DANGLING),
         ("The line names the folder, the corpus and the database of the run.", Fault.DANGLING),
+        ("’, the value is the negation of the test of the other arguments.", Fault.HALF),
+        ("Expands to the exit status of the command which was run last.", Fault.DANGLING),
         ("Fortunately, there is an address by which all of them are reached.", Fault.DANGLING),
         ("4 On some systems, the entry may be a link to another file.", Fault.DANGLING),
         ('Parameters color="red"An HTML color value is meant by the word.', Fault.CODE),

@@ -119,7 +119,7 @@ _EACH_ALONE = re.compile(
     r"|gives|contains|uses)\b"
 )
 _SUBJECTLESS = re.compile(
-    r"(?:Indicates|Specifies|Returns|Sets|Defines|Contains|Gives|Lists|Enables|Disables|Means|Describes|Allows|Controls|Determines|Identifies|Prints|Causes"
+    r"(?:Indicates|Expands|Specifies|Returns|Sets|Defines|Contains|Gives|Lists|Enables|Disables|Means|Describes|Allows|Controls|Determines|Identifies|Prints|Causes"
     r"|Simple|Used|Same|Only) (?!(?:and|or)\b)[a-z]"
 )
 _NOUNS_ALONE = re.compile(r"(?:The|A|An|Any|All|New|Revised|Improved)\s(?=.*\b(?:of|the|for|and|or|with|to)\b)")
@@ -201,7 +201,7 @@ def faults(sentence: str) -> Fault:
     n_words = len(sentence) // 2 if spaceless else len(words)
     found = Fault.NONE
     small = sentence[0].islower() and not SMALL_NAME.match(sentence)
-    if not TERMINAL.search(sentence) or small or sentence[0] in ",.;:)]}?!…/%&=+|−":
+    if not TERMINAL.search(sentence) or small or sentence[0] in ",.;:)]}?!…/%&=+|−’”":
         found |= Fault.HALF
     if _CUT_SHORT.search(sentence) or sentence[:1] in "-–":
         found |= Fault.HALF

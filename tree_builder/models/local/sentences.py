@@ -39,6 +39,10 @@ _FOOTNOTE = re.compile(
     r"\d{1,2} (?=[A-Z][a-z’']+ )(?!(?:January|February|March|April|May|June|July|August|September|October|November|December)\b)"
 )
 _RUN_IN_HEADING = re.compile(r"[A-Z][A-Z0-9 ,/&'’()-]{2,70}[:.—–-]\s+(?=[A-Z][a-z]|[A-Z] [a-z])")
+_RUN_IN_WORD = re.compile(
+    r"(?:Description|Synopsis|Parameters|Purpose|Usage|Example|Summary|Overview|Note|Returns) (?=(?:This|These|The|Use|If|When|Specifies|Sets|A|An) )"
+)
+"""A heading of reference pages which ran into its sentence when the page was read."""
 _RUN_IN_CAPITALS = re.compile(rf"(?:[A-Z]{{3,}}[A-Z;,/&]*\s+)+(?={_STARTER})")
 _MONTHS = r"Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Januar|Februar|März|April|Juni|Juli|August|September|Oktober|November|Dezember"
 _OTHER_END = re.compile(r"[؟۔।॥။።։](?=\s)")
@@ -159,5 +163,5 @@ def _without_marker(piece: str) -> str:
         piece = piece[marker.end() :].lstrip()
     if footnote := _FOOTNOTE.match(piece):
         piece = piece[footnote.end() :]
-    heading = _RUN_IN_HEADING.match(piece) or _RUN_IN_CAPITALS.match(piece)
+    heading = _RUN_IN_HEADING.match(piece) or _RUN_IN_CAPITALS.match(piece) or _RUN_IN_WORD.match(piece)
     return piece[heading.end() :] if heading else piece
