@@ -23,8 +23,10 @@ from tree_builder.store.database import Connection, check_pgvector, check_versio
 from tree_builder.store.errors import translate, translated
 
 FUNCTIONS = 0  # the number under which the re-runnable files' joint checksum is kept
-DEADLOCK = "40P01"
-DEADLOCK_ATTEMPTS = 5
+IN_THE_WAY = ("40P01", "55P03")  # a deadlock; a lock which was not to be had in time
+ATTEMPTS = 20
+PATIENCE_MS = 500
+"""Less than the second after which the server looks for deadlocks, and may end a reader to solve one."""
 LOCK_KEY = 0x7472_6565_6462  # any number will do; all versions must agree on it
 LOCK_TIMEOUT_S = 600.0
 _FILE = re.compile(r"(\d{4})_(\w+)\.sql")
@@ -119,11 +121,13 @@ async def _apply_pending(connection: Connection) -> Sequence[Migration]:
 
 
 async def _apply_one(connection: Connection, migration: Migration) -> None:
-    """Apply one in a transaction of its own; again where it met readers of what it replaces in a deadlock."""
-    for attempts_left in reversed(range(DEADLOCK_ATTEMPTS)):
+    """Apply one in a transaction of its own; again where readers of what it replaces were in the way, who are let pass."""
+    for attempts_left in reversed(range(ATTEMPTS)):
         try:
             with translated():
                 async with connection.transaction():
+                    patience = PATIENCE_MS if attempts_left else 0  # at last for as long as it takes
+                    await connection.execute("select set_config('lock_timeout', %s, true)", (str(patience),))
                     await connection.execute(migration.sql)
                     await connection.execute(
                         "insert into tree_builder.migrations (number, name, checksum) values (%s, %s, %s)"
@@ -132,8 +136,9 @@ async def _apply_one(connection: Connection, migration: Migration) -> None:
                     )
             return
         except StoreUnavailable as error:
-            if not attempts_left or error.facts.get("sqlstate") != DEADLOCK:
+            if not attempts_left or error.facts.get("sqlstate") not in IN_THE_WAY:
                 raise
+            await asyncio.sleep(PATIENCE_MS / 1000)
 
 
 def _pending(applied: Sequence[_Applied]) -> list[Migration]:
