@@ -22,11 +22,24 @@ Detect = Callable[[Sequence[Tree], "Matrix"], Sequence[Decision]]
 """The items of a level and their vectors to decisions, each about the item whose index is `at`."""
 
 
+class Early(Protocol):
+    """A question which was asked before it is known whether it is needed."""
+
+    async def take(self) -> Verdict | None:
+        """Give the answer, which is needed; None where it has to be asked for again."""
+        ...
+
+    def drop(self) -> None:
+        """Note that it is not needed."""
+        ...
+
+
 class Ask(Protocol):
     """What a strategy may ask a language model."""
 
     async def summarize(self, items: Sequence[Item]) -> Summary: ...
     async def changes_topic(self, summary: Summary, item: Item) -> Verdict: ...
+    def changes_topic_early(self, summary: Summary, item: Item) -> Early | None: ...
     async def first_new_topic(self, items: Sequence[Item]) -> WindowVerdict: ...
 
 
@@ -38,8 +51,15 @@ class Boundaries(Protocol):
         ...
 
 
+AHEAD = 3
+"""Questions asked before their turn, at most: the further ahead, the more likely the group ends before."""
+
+
 class Each:
-    """Ask about every item whether it would change the probe, the summary of the group's first two items."""
+    """Ask about every item whether it would change the probe, the summary of the group's first two items.
+
+    What is asked about an item does not depend on those before it, so while slots are idle the next ones are asked about too.
+    """
 
     async def form(self, start: int, items: Items, ask: Ask, limits: Limits) -> Formation:
         group = await _first_two(start, items)
@@ -47,18 +67,41 @@ class Each:
             return formed(group, None, ())
         probe = await ask.summarize(group)
         decisions: list[Decision] = []
-        while True:
-            upcoming = await items.at(group[-1].next)
-            closing = limits.closing(group, upcoming)
-            if closing is not None or upcoming is None:
-                decisions += [closing] if closing else []
-                break
-            verdict = await ask.changes_topic(probe, upcoming)
-            decisions.append(Decision(len(group), verdict.boundary, "each", verdict.word, verdict.score))
-            if verdict.boundary:
-                break
-            group.append(upcoming)
+        early: dict[int, Early] = {}
+        try:
+            while True:
+                upcoming = await items.at(group[-1].next)
+                closing = limits.closing(group, upcoming)
+                if closing is not None or upcoming is None:
+                    decisions += [closing] if closing else []
+                    break
+                _look_ahead(early, probe, upcoming, items, ask)
+                asked = early.pop(upcoming.start, None)
+                known = await asked.take() if asked else None
+                verdict = known or await ask.changes_topic(probe, upcoming)
+                decisions.append(Decision(len(group), verdict.boundary, "each", verdict.word, verdict.score))
+                if verdict.boundary:
+                    break
+                group.append(upcoming)
+        finally:
+            for question in early.values():
+                question.drop()
         return formed(group, upcoming, decisions, probe)
+
+
+def _look_ahead(early: dict[int, Early], probe: Summary, upcoming: Item, items: Items, ask: Ask) -> None:
+    """Ask about the items behind the upcoming one, as far as they are there and slots are idle."""
+    item = upcoming
+    for _ in range(AHEAD):
+        following = items.there(item.next)
+        if following is None:
+            break
+        if following.start not in early:
+            question = ask.changes_topic_early(probe, following)
+            if question is None:
+                break
+            early[following.start] = question
+        item = following
 
 
 class Window:

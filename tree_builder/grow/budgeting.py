@@ -2,53 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tree_builder.grow.budget import Account
 from tree_builder.grow.desk import Desk
+from tree_builder.grow.purses import Purse, Purses
 
 if TYPE_CHECKING:
     from tree_builder.grow.chains import Speculation
 
 MANY_SHARE = 0.02
 """Extra calls allowed, as a share of all, where documents grow side by side and slots are seldom idle."""
-PRIOR_CHAINS, PRIOR_WASTE = 4, 3.0
-"""What a chain is taken to waste before chains have shown it: a wrong start costs a probe and the questions up to a boundary."""
 CAUTION, CAUTION_MANY = 0.85, 0.7
 """The part of what may be wasted which is planned for documents, as chains may waste more than those before; less where
 directories follow."""
 ABOVE_SHARE = 0.35
 """Of what may be wasted, the part kept for the levels above and for directories, for which everything waits in the end."""
+EARLY_LOST, CAUTION_EARLY = 0.5, 0.8
+"""Share of the questions asked before their turn which is lost, about; the part of what may be wasted which they may use up."""
+EARLY_IDLE, EARLY_IDLE_MANY = 0.5, 0.7
+"""Share of the slots which must be idle for them: chains gain more by the same waste."""
 LEAST_SPACING, LEAST_SPACING_MANY, LEAST_SPACING_ABOVE = 5, 12, 4
 """Items between two chains, at least, while a level's items are still coming; later its places are few and every one is worth a
 guess, as the tree waits for little else."""
-
-
-@dataclass(slots=True)
-class Purse:
-    """Chains of one kind: how many are undecided and decided, and the calls which they wasted."""
-
-    undecided: int = 0
-    decided: int = 0
-    wasted: int = 0
-
-    @property
-    def waste_a_chain(self) -> float:
-        return (PRIOR_CHAINS * PRIOR_WASTE + self.wasted) / (PRIOR_CHAINS + self.decided)
-
-    @property
-    def planned(self) -> float:
-        """What is wasted, with what the undecided chains probably will."""
-        return self.wasted + self.undecided * self.waste_a_chain
-
-
-@dataclass(slots=True)
-class Purses:
-    """Chains through a document's chunks, and all those above."""
-
-    base: Purse = field(default_factory=Purse)
-    above: Purse = field(default_factory=Purse)
 
 
 class Budgeting:
@@ -69,6 +45,7 @@ class Budgeting:
         self._stale = True
         desk.on_idle = self.offer
         desk.may_guess = self.keeps
+        desk.purse_of_early = self.early
 
     @property
     def allowed(self) -> float:
@@ -80,7 +57,7 @@ class Budgeting:
 
     @property
     def wasted(self) -> int:
-        return self.purses.base.wasted + self.purses.above.wasted
+        return self.purses.base.wasted + self.purses.above.wasted + self.purses.early.wasted
 
     @property
     def has_room(self) -> bool:
@@ -106,6 +83,14 @@ class Budgeting:
     def news(self) -> None:
         self._stale = True
 
+    def early(self) -> Purse | None:
+        """Give the purse of questions asked before their turn, while many slots are idle and it holds what one more may waste."""
+        if self.desk.idle < self.desk.slots * (EARLY_IDLE_MANY if self._many else EARLY_IDLE):
+            return None
+        purses = self.purses
+        planned = purses.base.planned + purses.above.planned + purses.early.wasted + EARLY_LOST * purses.early.undecided
+        return purses.early if planned + 1 <= CAUTION_EARLY * self.allowed else None
+
     def keeps(self) -> bool:
         """Say whether no more was wasted so far than is allowed."""
         return self.wasted <= self.allowed
@@ -124,7 +109,7 @@ class Budgeting:
         if is_document:
             allowed *= CAUTION_MANY if self._many else CAUTION
         purse = purses.above if above else purses.base
-        if purses.base.planned + purses.above.planned + purse.waste_a_chain > allowed:
+        if purses.base.planned + purses.above.planned + purses.early.wasted + purse.waste_a_chain > allowed:
             return False
         if not above:
             return purse.planned + purse.waste_a_chain <= (1 - ABOVE_SHARE) * allowed

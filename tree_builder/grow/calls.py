@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tree_builder.grow.desk import Desk
+from tree_builder.grow.early import EarlyCall
 from tree_builder.grow.items import Item
 from tree_builder.grow.runs import Run
 from tree_builder.model import Summary, Tree
@@ -31,11 +32,14 @@ class Asking:
         return await self._desk.call(self._run, ask)
 
     async def changes_topic(self, summary: Summary, item: Item) -> Verdict:
-        async def ask(priority: Priority) -> Verdict:
-            tree = await self._fitting(item, self._model.prompt_size * 3 // 4, priority)
-            return await self._model.changes_topic(summary.content, tree, priority=priority)
+        return await self._desk.call(self._run, lambda priority: self._changes_topic(summary, item, priority))
 
-        return await self._desk.call(self._run, ask)
+    def changes_topic_early(self, summary: Summary, item: Item) -> EarlyCall[Verdict] | None:
+        return self._desk.call_early(self._run, lambda priority: self._changes_topic(summary, item, priority))
+
+    async def _changes_topic(self, summary: Summary, item: Item, priority: Priority) -> Verdict:
+        tree = await self._fitting(item, self._model.prompt_size * 3 // 4, priority)
+        return await self._model.changes_topic(summary.content, tree, priority=priority)
 
     async def first_new_topic(self, items: Sequence[Item]) -> WindowVerdict:
         trees = [item.tree for item in items]

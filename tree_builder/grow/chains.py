@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tree_builder.grow.budget import Account
-from tree_builder.grow.budgeting import Budgeting, Purse
+from tree_builder.grow.budgeting import Budgeting
 from tree_builder.grow.differences import Differences
 from tree_builder.grow.items import END, Feed
 from tree_builder.grow.levels import Level
+from tree_builder.grow.purses import Purse
 
 OVERRUN = 2
 """Groups which a chain still forms after it has passed by the start of the next one without meeting it."""

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
+from tree_builder.grow.early import EarlyCall
+from tree_builder.grow.purses import Purse
 from tree_builder.grow.runs import Run
 from tree_builder.protocols import Priority
 
@@ -38,6 +40,7 @@ class Desk:
         self.speculative = 0
         self.on_idle: Callable[[], None] = lambda: None
         self.may_guess: Callable[[], bool] = lambda: True
+        self.purse_of_early: Callable[[], Purse | None] = lambda: None
         self._waiting: dict[Run, asyncio.Future[bool]] = {}
 
     @property
@@ -61,6 +64,22 @@ class Desk:
             self.in_flight -= 1
             self.speculative -= speculative
             self.let_in()
+
+    def call_early(self, run: Run, ask: Callable[[Priority], Awaitable[T]]) -> EarlyCall[T] | None:
+        """Make a call before its turn; None where too few slots are idle, or no more calls may be lost."""
+        if self.idle <= 0 or not (run.confirmed or run.reached):
+            return None
+        if not run.account.allows_speculative_call() or (purse := self.purse_of_early()) is None:
+            return None
+
+        def ended() -> None:
+            self.in_flight -= 1
+            self.speculative -= 1
+            self.let_in()
+
+        self.in_flight += 1
+        self.speculative += 1
+        return EarlyCall(run, purse, ask(Priority.SPECULATIVE), ended)
 
     def confirm(self, run: Run) -> None:
         """Let the waiting call of a group through, as the tree now uses it."""

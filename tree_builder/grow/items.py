@@ -39,6 +39,10 @@ class Items(Protocol):
         """Give the item which begins at `position`, waiting until it is there; None after the last."""
         ...
 
+    def there(self, position: int) -> Item | None:
+        """Give the item which begins at `position` when it is there already."""
+        ...
+
 
 class Feed:
     """The base items of a growth, taken from a stream as it gives them. Position = place in the stream."""
@@ -75,8 +79,12 @@ class Feed:
 
     def known(self, position: int) -> Tree | None:
         """Give the base item at `position` when it is there already."""
-        slot = self._slots[position] if position < len(self._slots) else None
-        return slot.tree if isinstance(slot, Item) else None
+        item = self.there(position)
+        return None if item is None else item.tree
+
+    def there(self, position: int) -> Item | None:
+        slot = self._slots[position] if 0 <= position < len(self._slots) else None
+        return slot if isinstance(slot, Item) else None
 
     async def at(self, position: int) -> Item | None:
         while position != END:

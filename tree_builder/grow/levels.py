@@ -74,6 +74,10 @@ class Level:
             run = await asyncio.shield(awaited)
         return await asyncio.shield(run.item)
 
+    def there(self, position: int) -> Item | None:
+        run = self._runs.get(position)
+        return run.item.result() if run is not None and run.item.done() and not run.failed else None
+
     async def walk(self) -> AsyncIterator[Run]:
         """Give the tree's groups in order, each as soon as its extent is known."""
         first = await self.below.at(0)
