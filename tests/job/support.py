@@ -31,6 +31,8 @@ class OracleModels:
         self.paid_keys: list[bytes] = []
         self.paid_at: Counter[int] = Counter()
         """Calls by the level of the nodes which were being formed."""
+        self.in_flight: set[bytes] = set()
+        """Questions answered whose answers are not known to be kept."""
         self.embedded: list[str] = []
         self.fail_when: Callable[[str, str], Exception | None] = lambda kind, text: None
 
@@ -104,7 +106,10 @@ class OracleLanguage:
         self._models.paid_keys.append(key)
         self._ledger.record(kind, usage)
         request = Request(kind, {"model": self.name}, key)
-        return (await self._memo.keep(request, Answer(answer(), usage))).text
+        self._models.in_flight.add(key)
+        kept = await self._memo.keep(request, Answer(answer(), usage))
+        self._models.in_flight.discard(key)
+        return kept.text
 
 
 class Corpus:
@@ -129,6 +134,7 @@ class Corpus:
         self.models.embedded.clear()
         self.models.paid_keys.clear()
         self.models.paid_at.clear()
+        self.models.in_flight.clear()
         return await build(self.folder, self.settings.but(**changes), corpus="c", options=options, models=self.models)
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
