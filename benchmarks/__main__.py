@@ -1,4 +1,7 @@
-"""Run benchmarks and write their table: `python -m benchmarks [NAME ...]`; without names, all of them."""
+"""Run benchmarks and write their table: `python -m benchmarks [NAME ...]`; without names, those which take no more than a few minutes.
+
+A benchmark which takes longer says so by a line `LONG = True`; it is run by name, or with all others by `--long`.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,10 @@ def names() -> list[str]:
     folder = Path(__file__).parent
     found = [m.name for m in pkgutil.iter_modules([str(folder)]) if not m.ispkg and not m.name.startswith("_")]
     return [n for n in found if "\ndef main() -> list[Row]:" in (folder / f"{n}.py").read_text(encoding="utf-8")]
+
+
+def is_long(name: str) -> bool:
+    return "\nLONG = True\n" in (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
 
 
 def run(name: str) -> bool:
@@ -44,12 +51,18 @@ def main() -> int:
         prog="python -m benchmarks", description="Run benchmarks, write benchmarks/README.md."
     )
     known = names()
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(known) or 'none yet'}; default: all")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(known)}; default: all but the long ones"
+    )
+    parser.add_argument(
+        "--long", action="store_true", help=f"run the long ones too: {', '.join(filter(is_long, known))}"
+    )
     args = parser.parse_args()
     unknown = [n for n in args.names if n not in known]
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(known)}")
-    results = [run(name) for name in args.names or known]
+    chosen = args.names or [name for name in known if args.long or not is_long(name)]
+    results = [run(name) for name in chosen]
     return 0 if all(results) else 1
 
 
