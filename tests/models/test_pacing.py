@@ -173,6 +173,32 @@ def test_the_first_call_goes_alone() -> None:
     assert max(seen) == 16
 
 
+def test_idle_slots_are_those_nothing_else_needs() -> None:
+    """Free slots are told, but none while a limit of requests is half used up or the service asked to wait."""
+
+    async def main() -> list[int]:
+        limiter = Limiter(16)
+        told = [limiter.idle_slots()]
+
+        async def call() -> None:
+            async with limiter.slot("m", 1, Ticket()):
+                await asyncio.sleep(1)
+                limiter.answered("m", {"x-ratelimit-limit-requests": "20"})
+
+        await call()
+        calls = [asyncio.create_task(call()) for _ in range(4)]
+        await asyncio.sleep(0.5)
+        told.append(limiter.idle_slots())
+        await asyncio.gather(*calls, *(call() for _ in range(6)))
+        told.append(limiter.idle_slots())
+        await asyncio.sleep(90)
+        limiter.pause(5)
+        told.append(limiter.idle_slots())
+        return told
+
+    assert run_virtual(main()) == [16, 12, 0, 0]
+
+
 def test_urgent_calls_go_first() -> None:
     """Critical calls pass speculative ones; a speculative one which becomes critical moves up; else first come, first served."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from tree_builder.grow.early import EarlyCall
 from tree_builder.grow.purses import Purse
@@ -14,6 +14,7 @@ from tree_builder.protocols import Priority
 T = TypeVar("T")
 
 
+@runtime_checkable
 class Slots(Protocol):
     """What a limiter outside tells about its capacity."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from tree_builder.errors import ConfigError, Conflict, NothingPublished, TreeBuilderError
-from tree_builder.grow import Grower
+from tree_builder.grow import Grower, Slots
 from tree_builder.job import logcontext
 from tree_builder.job.directories import TreeWork
 from tree_builder.job.documents import DocumentWork, Outcome
@@ -245,7 +245,8 @@ class Run:
         self._progress.begin("growing")
         staging = Staging(self._db, self._corpus.corpus_id, self._run_id)
         uses = PlaceUses(self._db, self._corpus.corpus_id, self._run_id)
-        grower = Grower(language, embedder, self._settings, many=len(plan.readings) > 1)
+        slots = language if isinstance(language, Slots) else None
+        grower = Grower(language, embedder, self._settings, slots=slots, many=len(plan.readings) > 1)
         documents = DocumentWork(
             corpus=self._corpus.corpus,
             folder=self._folder,

@@ -70,6 +70,10 @@ class PromptedModel:
     def size(self, item: Tree) -> int:
         return self._size(item.content)
 
+    def idle_slots(self) -> int:
+        """How many more calls would start at once, without keeping others waiting: room for guesses."""
+        return self._transport.idle_slots()
+
     async def close(self, drain_s: float = 5.0) -> None:
         """Wait for calls already sent, so that their answers are kept."""
         await self._flights.close(drain_s)

@@ -162,6 +162,15 @@ class Limiter:
                 window.ended(tokens, now)
             self._dispatch()
 
+    def idle_slots(self) -> int:
+        """How many more calls would start at once without keeping needed ones waiting; none while requests a minute are short."""
+        now = _now()
+        windows = [self._requests, *(lane.requests for lane in self._lanes.values())]
+        short = any(w.limit is not None and 2 * w.used(now) > w.limit for w in windows)
+        if short or now < self._paused_until or any(lane.head() for lane in self._lanes.values()):
+            return 0
+        return max(0, min(self.concurrency, self._open) - self.in_flight)
+
     def answered(self, model: str, headers: Mapping[str, str]) -> None:
         """Learn from the headers of any answer. Call it while the slot is held."""
         lane, now = self.lane(model), _now()

@@ -36,3 +36,7 @@ class Transport(Protocol):
             BudgetExceeded: by the ledger.
         """
         ...
+
+    def idle_slots(self) -> int:
+        """How many more calls would start at once, without keeping others waiting."""
+        ...

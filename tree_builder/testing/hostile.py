@@ -160,3 +160,6 @@ class Unfenced:
 
     async def ask(self, messages: Sequence[Message], **how: Any) -> RawAnswer:
         return await self._transport.ask(unfenced(messages), **how)
+
+    def idle_slots(self) -> int:
+        return self._transport.idle_slots()

@@ -48,6 +48,9 @@ class OpenAITransport:
                 self.left_out.add(name)
         raise BadModelOutput(f"{self.model}: the service refuses every form of the request")  # pragma: no cover
 
+    def idle_slots(self) -> int:
+        return self._connection.limiter.idle_slots()
+
     def _body(
         self,
         messages: Sequence[Message],
