@@ -25,6 +25,8 @@ from tree_builder.testing import hostile
 from tree_builder.testing.endpoint import EndpointConfig, SimulatedEndpoint
 from tree_builder.testing.fakes import MemoryMemo, NullLedger
 
+LONG = True
+
 QUESTIONS = 20
 _notes: list[str] = []
 

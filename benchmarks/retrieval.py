@@ -29,6 +29,8 @@ from tree_builder.query import AsyncSummaryTree, Node
 from tree_builder.settings import Settings
 from tree_builder.store.database import Database, resolve_url
 
+LONG = True
+
 KS = (1, 5, 10)
 BY_RANKS = (
     "select p.* from tree_builder.search(%(words)s, %(query)s::vector, k => %(k)s, corpus => %(corpus)s,"
