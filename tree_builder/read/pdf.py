@@ -39,7 +39,7 @@ def read_pdf(data: bytes, name: str) -> ReadText:
         pages = _pages(document, warnings)
         _refuse_scanned(document, pages, name)
         _tell_low_yield(data, pages, warnings)
-        set_tables(document, data, pages, warnings)
+        set_tables(document, pages, warnings)
         stated = _stated_title(document)
         drop_running_lines(pages)
         first = [line for line in pages[0].lines[:40] if line.y > 0.4 * pages[0].height]

@@ -8,6 +8,8 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import pypdfium2 as pdfium
+
 from tree_builder.read import calls
 from tree_builder.read.lines import Line, Page
 from tree_builder.read.text import clean
@@ -29,7 +31,7 @@ class _Table(NamedTuple):
     rows: list[list[tuple[float, float, float, float]]]
 
 
-def set_tables(document: Any, data: bytes, pages: Sequence[Page], warnings: list[str]) -> None:
+def set_tables(document: Any, pages: Sequence[Page], warnings: list[str]) -> None:
     """Replace, on pages with a `grid`, the lines inside tables by one line for each row."""
     ruled = [index for index, page in enumerate(pages) if page.grid is not None and page.lines]
     if not ruled:
@@ -38,26 +40,38 @@ def set_tables(document: Any, data: bytes, pages: Sequence[Page], warnings: list
         warnings.append(f"tables were looked for on the first {_MOST_PAGES} of {len(ruled)} pages with ruled lines")
     handle = calls.address(document.raw)
     try:
-        for index, tables in _find(data, {index: pages[index].grid or () for index in ruled[:_MOST_PAGES]}):
+        for index, tables in _find(document, {index: pages[index].grid or () for index in ruled[:_MOST_PAGES]}):
             _place(handle, index, pages[index], tables)
     except Exception as error:  # noqa: BLE001 - pdfminer raises whatever a bad file makes it stumble over
         warnings.append(f"tables could not be looked for: {type(error).__name__}")
 
 
-def _find(data: bytes, sides: Mapping[int, Sequence[float]]) -> Iterator[tuple[int, list[_Table]]]:
+def _find(document: Any, sides: Mapping[int, Sequence[float]]) -> Iterator[tuple[int, list[_Table]]]:
     import pdfplumber  # 0.3 s, needed by few files
 
-    with pdfplumber.open(io.BytesIO(data), pages=[index + 1 for index in sides]) as plumber:
-        for page in plumber.pages:
+    with pdfplumber.open(io.BytesIO(_alone(document, list(sides)))) as plumber:
+        for index, page in zip(sides, plumber.pages, strict=True):
             height = page.mediabox[3]
             found = [
                 _Table(
                     table.bbox[0], height - table.bbox[3], table.bbox[2], height - table.bbox[1], _rows(table, height)
                 )
-                for table in page.find_tables({"explicit_vertical_lines": list(sides[page.page_number - 1])})
+                for table in page.find_tables({"explicit_vertical_lines": list(sides[index])})
             ]
             page.close()
-            yield page.page_number - 1, found
+            yield index, found
+
+
+def _alone(document: Any, indices: list[int]) -> bytes:
+    """Give a file of these pages alone: pdfplumber would read the structure of the whole one first."""
+    target = io.BytesIO()
+    copy = pdfium.PdfDocument.new()
+    try:
+        copy.import_pages(document, indices)
+        copy.save(target)
+    finally:
+        copy.close()
+    return target.getvalue()
 
 
 def _rows(table: Any, height: float) -> list[list[tuple[float, float, float, float]]]:
