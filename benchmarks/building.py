@@ -1,4 +1,4 @@
-"""Building as a whole: reading and storing against their limits, time inside the local models, memory, a night without change
+"""Building as a whole: reading and storing against their limits, memory, a night without change
 
 Reading and storing: the PDFs of the shared manuals where they are, else those of examples/. The limit is pypdfium2 alone on the same
 pages, in as many processes, plus COPY alone of the same rows into a table without indexes. No model takes part.
@@ -19,7 +19,6 @@ from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
-import psutil
 import psycopg
 
 from benchmarks.reading import alone, folder
@@ -43,7 +42,7 @@ COMMAND = [sys.executable, "-m", "tree_builder.cli"]
 def main() -> list[Row]:
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
-        return [*reading_and_storing(place), *local_share(place), *memory(place), *night_without_change(place)]
+        return [*reading_and_storing(place), *memory(place), *night_without_change(place)]
 
 
 def reading_and_storing(place: Path) -> list[Row]:
@@ -118,59 +117,6 @@ def _copy_alone(url: str, nodes: Sequence[PlacedNode]) -> float:
         return time.perf_counter() - start
 
 
-def local_share(place: Path) -> list[Row]:
-    """Share of a local build's CPU time which the processes of the embedder and the summarizer take."""
-    process = subprocess.Popen(
-        [*COMMAND, "build", str(folder()), "--corpus", "local", "--data-dir", str(place / "local"), "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    times: dict[int, tuple[bool, float]] = {}
-    peak = 0
-    while process.poll() is None:
-        peak = max(peak, _look(process.pid, times))
-        time.sleep(0.1)
-    assert process.stdout is not None
-    report = json.loads(process.stdout.read())
-    total = sum(seconds for _, seconds in times.values())
-    inside = sum(seconds for model, seconds in times.values() if model)
-    chunks, wall_s = report["nodes"]["chunk"], report["seconds"]["total"]
-    return [
-        Row(
-            "local build: share of CPU time inside the embedder and the summarizer",
-            f"{inside / total:.2f}",
-            "at least 0.8",
-            inside >= 0.8 * total,
-            f"{chunks:,} chunks in {wall_s:.0f} s, {chunks / wall_s:.0f} a second; database aside",
-        ),
-        Row(
-            "local build: peak memory of all processes, shared pages once, database aside",
-            f"{peak / 1e6:.0f} MB",
-            "under 700 MB",
-            peak < 700e6,
-        ),
-    ]
-
-
-def _look(pid: int, times: dict[int, tuple[bool, float]]) -> int:
-    """Note the CPU time of the program's processes so far; give their memory, shared pages counted once."""
-    memory = 0
-    try:
-        for process in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
-            try:
-                line = " ".join(process.cmdline())
-                if "postgres" in process.name():
-                    continue
-                cpu = process.cpu_times()
-                times[process.pid] = ("models.local.worker" in line, cpu.user + cpu.system)
-                memory += process.memory_full_info().pss
-            except psutil.Error:
-                continue
-    except psutil.Error:
-        return 0
-    return memory
-
-
 def memory(place: Path) -> list[Row]:
     """Peak memory of the program itself at 100 and at 1,000 documents, with a service which answers at once."""
     peaks = {}
@@ -179,7 +125,7 @@ def memory(place: Path) -> list[Row]:
         for index in range(n):
             file = source / f"d{index % 20}" / f"{index}.txt"
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(" ".join(f"Sentence {k} of the topic-{index % 7} in note {index}." for k in range(120)))
+            file.write_text(" ".join(f"Sentence {k} of the topic-{index % 7} in note {index}." for k in range(40)))
         with SubprocessEndpoint(EndpointConfig(scale=0.0)) as endpoint:
             peaks[n] = _peak_of_build(source, place / f"data{n}", endpoint.base_url)
     ratio = peaks[1000] / peaks[100]
