@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import random
 
 import pytest
@@ -125,6 +126,41 @@ def test_many_documents():
 
     clock.run(work())
     assert 0 < len(model.asked) - plain_calls <= 0.02 * plain_calls
+
+
+def test_without_guesses_nothing_is_asked_in_vain():
+    """A document which is known to be mostly grown before is asked about as the plain way does, with all slots idle."""
+    texts = topical(200, random.Random(12))
+    model = Model(changes, last_topic, pause=timed_pause)
+    settings = Settings(models="openai", boundaries="each", concurrency=64)
+    clock.run(Grower(model, Vectors(), settings).grow_document(chunks(texts), ahead=False))
+    assert len(model.asked) == plain_time(texts)[1]
+
+
+def test_questions_are_asked_in_the_context_of_their_document():
+    """Whatever sets a guess off, who asks is the document which it is about: its answers are noted as its own."""
+    owner: contextvars.ContextVar[str] = contextvars.ContextVar("owner")
+    strangers = []
+
+    class Watching(Model):
+        async def changes_topic(self, summary, item, *, priority):
+            if owner.get() != item.content.rpartition(" ")[2]:
+                strangers.append(item.content)
+            return await super().changes_topic(summary, item, priority=priority)
+
+    model = Watching(changes, lambda texts: f"{last_topic(texts)} {texts[0].rpartition(' ')[2]}", pause=timed_pause)
+    grower = Grower(model, Vectors(), Settings(models="openai", boundaries="each", concurrency=24))
+
+    async def one(name: str, n: int) -> None:
+        owner.set(name)
+        await grower.grow_document(chunks([f"{text} {name}" for text in topical(n, random.Random(n))]))
+
+    async def work() -> None:
+        await asyncio.gather(*(asyncio.create_task(one(f"document{n}", 30 + 13 * n)) for n in range(8)))
+
+    clock.run(work())
+    assert Priority.SPECULATIVE in model.priorities
+    assert strangers == []
 
 
 def test_another_model_shares_the_slots():

@@ -20,11 +20,12 @@ class Account:
     Speculative calls are pending until it is known whether the tree uses them. Were all of them lost, and each merge still
     to come as dear as can be, the total must still not pass 2 (N - 1) and the allowance: `allows_speculative_call` sees to that.
 
-    seen: how many base items have come so far. allowance: calls which may be lost.
+    seen: how many base items have come so far. ahead: whether any may be lost. allowance: how many.
     """
 
-    def __init__(self, seen: Callable[[], int]) -> None:
+    def __init__(self, seen: Callable[[], int], *, ahead: bool = True) -> None:
         self._seen = seen
+        self._ahead = ahead
         self.allowance: Callable[[], float] = lambda: 0.0
         self.used = 0
         self.pending = 0
@@ -74,7 +75,7 @@ class Account:
 
     def allows_speculative_call(self, calls: int = 1) -> bool:
         """Say whether so many more calls would break no bound if all were lost."""
-        return self.used + self.pending + self.wasted + calls <= self.allowance() + 2 * self.merged
+        return self._ahead and self.used + self.pending + self.wasted + calls <= self.allowance() + 2 * self.merged
 
     def _use(self, calls: int) -> None:
         self.used += calls

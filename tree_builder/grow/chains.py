@@ -9,6 +9,7 @@ import asyncio
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from contextvars import Context
 from dataclasses import dataclass
 
 from tree_builder.grow.budget import Account
@@ -43,9 +44,17 @@ class Speculation:
     """The chains of one growth. enabled: whether there may be any."""
 
     def __init__(
-        self, budgeting: Budgeting, account: Account, feed: Feed, differences: Differences, *, is_document: bool
+        self,
+        budgeting: Budgeting,
+        account: Account,
+        feed: Feed,
+        differences: Differences,
+        *,
+        context: Context,
+        is_document: bool,
     ) -> None:
         self.account = account
+        self._context = context
         self.is_document = is_document
         self.enabled = False
         self.tasks: set[asyncio.Task[None]] = set()
@@ -153,7 +162,7 @@ class Speculation:
         chains.insert(at, chain)
         chain.purse.undecided += 1
         self._budgeting.alive += 1
-        task = asyncio.create_task(self._chase(level, chain))
+        task = asyncio.create_task(self._chase(level, chain), context=self._context.copy())
         self.tasks.add(task)
         task.add_done_callback(lambda task: self._done(task, chain))
 

@@ -31,13 +31,18 @@ class Growth:
         self._budgeting = budgeting
         self._top = top
         self._ahead = ahead
-        self._account = Account(lambda: self._feed.seen)
+        self._account = Account(lambda: self._feed.seen, ahead=ahead)
         self._ground = Ground(plan, self._account, top)
         self._differences = Differences(self._feed)
         is_document = top is not None and top.node_type is NodeType.DOC_TOP
         self._account.allowance = lambda: budgeting.allowance(self._account, is_document=is_document)
         self._speculation = Speculation(
-            budgeting, self._account, self._feed, self._differences, is_document=is_document
+            budgeting,
+            self._account,
+            self._feed,
+            self._differences,
+            context=self._ground.context,
+            is_document=is_document,
         )
         self._result: asyncio.Future[Tree] = asyncio.get_running_loop().create_future()
 
@@ -127,7 +132,7 @@ class Growth:
         self._speculation.news()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(self._guarded(work))
+        task = asyncio.create_task(self._guarded(work), context=self._ground.context.copy())
         self._ground.tasks.add(task)
         task.add_done_callback(self._ground.tasks.discard)
 

@@ -11,6 +11,7 @@ import asyncio
 import sys
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import AsyncIterator, Callable
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -33,12 +34,15 @@ class Ground:
     """What the levels of one growth share.
 
     on_news: called when an extent became known or the tree moved on. on_failure: called when a group of the tree failed.
+    context: that in which the growth began. Its tasks run in copies of it, also those which another growth's end sets off: what
+    they ask is on this one's account.
     """
 
     plan: Plan
     account: Account
     top: Top | None = None
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    context: Context = field(default_factory=copy_context)
     on_news: Callable[[], None] = lambda: None
     on_failure: Callable[[BaseException], None] = lambda _: None
 
@@ -135,7 +139,7 @@ class Level:
         run = self._runs[position] = Run(position, self.number, self._ground.account, chain)
         if (awaited := self._awaited.pop(position, None)) is not None and not awaited.done():
             awaited.set_result(run)
-        run.task = asyncio.create_task(self._form(run))
+        run.task = asyncio.create_task(self._form(run), context=self._ground.context.copy())
         self._ground.tasks.add(run.task)
         run.task.add_done_callback(self._ground.tasks.discard)
         return run
