@@ -23,7 +23,7 @@ from tree_builder.testing.endpoint import EndpointConfig, SubprocessEndpoint
 from tree_builder.testing.fakes import MemoryMemo, MemoryVectors, NullLedger
 
 CHUNKS, DOCUMENTS, DIRECTORIES, CORPUS_CHUNKS = 550, 40, 8, 3082
-CURVE = ((0.0, 0.1), (0.05, 0.2), (0.1, 0.25), (0.25, 0.5))
+CURVE = ((0.0, 0.05), (0.05, 0.1), (0.1, 0.15), (0.25, 0.5))
 """Shares of extra calls allowed, and the scale of latency at which each is run: the more calls in flight, the closer to real."""
 PLAIN_SCALE = 0.05
 _notes: list[str] = []
