@@ -163,6 +163,10 @@ def clean_summary(text: str) -> str:
     text = _PREFACE.sub("", text).strip()
     if len(text) > 1 and (text[0], text[-1]) in _QUOTES and text[0] not in text[1:-1]:
         text = text[1:-1].strip()
+    if (
+        text.replace("\n", " ").replace("\t", " ").isprintable()
+    ):  # as nearly all are; looking at each character takes long
+        return text
     kept = (c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs", "Cn", "Co"))
     return "".join(kept).strip()
 
@@ -178,12 +182,10 @@ def fault_of_summary(answer: RawAnswer) -> str | None:
     text = clean_summary(answer.text)
     if not text:
         return "empty"
-    letters = sum(c.isalpha() for c in text)
-    if (
-        letters < 2
-        or letters + sum(c.isdigit() for c in text) < len(text.replace(" ", "")) / 3
-        or "\ufffd\ufffd" in text
-    ):
+    letters = sum(map(str.isalpha, text))
+    if letters < 2 or "\ufffd\ufffd" in text:
+        return "garbage"
+    if 3 * letters < len(text) and 3 * (letters + sum(map(str.isdigit, text))) < len(text.replace(" ", "")):
         return "garbage"
     if len(text) < 400 and _REFUSAL.match(text):
         return "refused"
