@@ -188,3 +188,12 @@ async def db(database_url: str) -> AsyncIterator[Database]:
     """A Database on a fresh migrated database."""
     async with Database.open(database_url) as database:
         yield database
+
+
+@pytest.fixture
+def corpora() -> Path:
+    """The folder of real documents beside the project."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "corpora"
+    if not folder.is_dir():
+        pytest.skip("the shared corpora are absent")
+    return folder

@@ -125,7 +125,7 @@ end
 $$;
 comment on function tree_builder.search_fused(text, vector, integer, tree_builder.search_scope, text) is
 'The candidates of both searches, each with both scores, fused: by scores (each standardized over the candidates, then '
-'added, words twice, with the document''s best passages) or by ranks (reciprocal, 60).';
+'added, words one and a half times, with the document''s best passages) or by ranks (reciprocal, 60).';
 
 create or replace function tree_builder.vector_dimensions(query vector)
 returns integer

@@ -9,7 +9,7 @@ import pytest
 
 from tree_builder.models.pacing import Limiter, Ticket, Window, duration_s, retry_after_s
 from tree_builder.protocols import Priority
-from tree_builder.testing.virtual_time import run_virtual
+from tree_builder.testing import clock
 
 
 def most_within(times: list[float], window_s: float = 60.0) -> int:
@@ -67,7 +67,7 @@ def test_an_announced_limit_of_requests_is_never_exceeded(limit: int, n: int) ->
         await asyncio.gather(*(service.call(limiter, "chat" if i % 9 else "embed") for i in range(n)))
         return asyncio.get_running_loop().time()
 
-    took_s = run_virtual(main())
+    took_s = clock.run(main())
     assert most_within([at for at, _ in service.arrived]) <= limit
     assert service.refused == 0
     assert took_s <= 1.1 * (n / limit) * 60
@@ -81,7 +81,7 @@ def test_an_announced_limit_of_tokens_is_never_exceeded() -> None:
         limiter = Limiter(64)
         await asyncio.gather(*(service.call(limiter, tokens=100 + 37 * (i % 20)) for i in range(150)))
 
-    run_virtual(main())
+    clock.run(main())
     times = sorted(service.arrived)
     assert max(sum(t for at, t in times if end - 60 < at <= end) for end, _ in times) <= 20_000
     assert service.refused == 0
@@ -95,7 +95,7 @@ def test_limits_of_ones_own_are_kept() -> None:
         limiter = Limiter(32, requests_per_minute=30, tokens_per_minute=100_000)
         await asyncio.gather(*(service.call(limiter) for _ in range(90)))
 
-    run_virtual(main())
+    clock.run(main())
     assert most_within([at for at, _ in service.arrived]) == 30
 
 
@@ -110,7 +110,7 @@ def test_what_others_use_is_heeded() -> None:
         service.arrived += [(now, 0)] * 60  # somebody else
         await asyncio.gather(*(service.call(limiter) for _ in range(80)))
 
-    run_virtual(main())
+    clock.run(main())
     assert service.refused <= 4
 
 
@@ -122,7 +122,7 @@ def test_an_unannounced_limit_is_approached_with_care() -> None:
         limiter = Limiter(64)
         await asyncio.gather(*(service.call(limiter) for _ in range(900)))
 
-    run_virtual(main())
+    clock.run(main())
     assert service.refused <= 3 * (64 + 40)
 
 
@@ -145,7 +145,7 @@ def test_slots_stay_full() -> None:
         await asyncio.gather(*(call() for _ in range(3000)))
         return asyncio.get_running_loop().time()
 
-    assert busy_share(run_virtual(main()), busy) > 0.9
+    assert busy_share(clock.run(main()), busy) > 0.9
 
 
 def busy_share(span_s: float, busy_s: float) -> float:
@@ -168,7 +168,7 @@ def test_the_first_call_goes_alone() -> None:
         await asyncio.gather(*(call() for _ in range(17)))
         return seen
 
-    seen = run_virtual(main())
+    seen = clock.run(main())
     assert seen[0] == 1
     assert max(seen) == 16
 
@@ -196,7 +196,7 @@ def test_idle_slots_are_those_nothing_else_needs() -> None:
         told.append(limiter.idle_slots())
         return told
 
-    assert run_virtual(main()) == [16, 12, 0, 0]
+    assert clock.run(main()) == [16, 12, 0, 0]
 
 
 def test_urgent_calls_go_first() -> None:
@@ -227,7 +227,7 @@ def test_urgent_calls_go_first() -> None:
         await asyncio.gather(*tasks)
         return order
 
-    assert run_virtual(main()) == ["first", "c1", "c2", "s2", "s1"]
+    assert clock.run(main()) == ["first", "c1", "c2", "s2", "s1"]
 
 
 def test_models_share_the_slots_fairly() -> None:
@@ -248,7 +248,7 @@ def test_models_share_the_slots_fairly() -> None:
         await asyncio.gather(*tasks)
         return order.index("embed")
 
-    assert run_virtual(main()) <= 10
+    assert clock.run(main()) <= 10
 
 
 def test_cancelled_waiters_leave_no_trace() -> None:
@@ -272,7 +272,7 @@ def test_cancelled_waiters_leave_no_trace() -> None:
         await call()
         return limiter
 
-    limiter = run_virtual(main())
+    limiter = clock.run(main())
     assert limiter.in_flight == 0
     assert limiter.lane("m").in_flight == 0
 
@@ -294,7 +294,7 @@ def test_a_pause_holds_everybody() -> None:
         await asyncio.gather(*(call(i) for i in range(30)))
         return sent
 
-    sent = run_virtual(main())
+    sent = clock.run(main())
     assert [t for t in sent if 0.1 < t < 5.1] == []
     assert sum(t < 5.15 for t in sent) <= 1 + 4
 
@@ -309,7 +309,7 @@ def test_a_call_larger_than_the_limit_goes_alone() -> None:
         async with limiter.slot("m", 500, Ticket()):
             return asyncio.get_running_loop().time()
 
-    assert run_virtual(main()) == pytest.approx(60, abs=0.1)
+    assert clock.run(main()) == pytest.approx(60, abs=0.1)
 
 
 def test_window_counts_from_the_end_of_a_call() -> None:

@@ -25,7 +25,7 @@ class Account:
 
     def __init__(self, seen: Callable[[], int], *, ahead: bool = True) -> None:
         self._seen = seen
-        self._ahead = ahead
+        self.ahead = ahead
         self.allowance: Callable[[], float] = lambda: 0.0
         self.used = 0
         self.pending = 0
@@ -75,7 +75,7 @@ class Account:
 
     def allows_speculative_call(self, calls: int = 1) -> bool:
         """Say whether so many more calls would break no bound if all were lost."""
-        return self._ahead and self.used + self.pending + self.wasted + calls <= self.allowance() + 2 * self.merged
+        return self.ahead and self.used + self.pending + self.wasted + calls <= self.allowance() + 2 * self.merged
 
     def _use(self, calls: int) -> None:
         self.used += calls

@@ -30,7 +30,6 @@ class Growth:
         self._plan = plan
         self._budgeting = budgeting
         self._top = top
-        self._ahead = ahead
         self._account = Account(lambda: self._feed.seen, ahead=ahead)
         self._ground = Ground(plan, self._account, top)
         self._differences = Differences(self._feed)
@@ -115,7 +114,7 @@ class Growth:
             self._feed.fill(source)
             if self._feed.seen < LEAST_TO_SPECULATE:
                 return
-        if self._ahead and self._budgeting.share > 0 and self._plan.asks_for_boundaries:
+        if self._account.ahead and self._budgeting.share > 0 and self._plan.asks_for_boundaries:
             self._speculation.enabled = True
             self._ground.on_news = self._feed.on_arrival = self._speculation.news
             if self._feed.closed:
