@@ -46,22 +46,18 @@ class Page:
 _Turned = tuple[int, float, float]  # quarter turns clockwise, width and height as shown
 
 
-def read_lines(page: int) -> Page:
-    """Read the lines of a page. page: its address."""
+def read_lines(page: int, text_page: int) -> Page:
+    """Read the lines of a page. page, text_page: its address, and that of its text."""
     width, height = calls.page_width(page), calls.page_height(page)
-    text_page = calls.load_text(page)
-    try:
-        count = calls.count_chars(text_page)
-        if count <= 0:
-            return Page([], width, height)
-        buffer = (ctypes.c_ushort * (count + 1))()
-        written = calls.get_text(text_page, 0, count, buffer)
-        text = bytes(memoryview(buffer)[: max(0, written - 1)]).decode("utf-16-le", errors="replace")
-        turns = calls.get_rotation(page)
-        lines = _lines(text_page, text, count, (turns, width, height))
-    finally:
-        calls.close_text(text_page)
-    return Page(lines, width, height, None if turns else find_grid(page))
+    count = calls.count_chars(text_page)
+    if count <= 0:
+        return Page([], width, height)
+    buffer = (ctypes.c_ushort * (count + 1))()
+    written = calls.get_text(text_page, 0, count, buffer)
+    text = bytes(memoryview(buffer)[: max(0, written - 1)]).decode("utf-16-le", errors="replace")
+    turns = calls.get_rotation(page)
+    lines = _lines(text_page, text, count, (turns, width, height))
+    return Page(lines, width, height, None if turns or not lines else find_grid(page))
 
 
 def _lines(text_page: int, text: str, count: int, turned: _Turned) -> list[Line]:

@@ -17,7 +17,7 @@ from tree_builder.read.flow import flow
 from tree_builder.read.furniture import drop_running_lines
 from tree_builder.read.lines import Line, Page, read_lines
 from tree_builder.read.outline import locate, read_outline
-from tree_builder.read.tables import set_tables
+from tree_builder.read.tables import TableSearch
 from tree_builder.read.text import clean
 
 _LEAST_ALNUM = 20  # letters and digits a page; scans gave 40 line breaks for 6 pages
@@ -39,7 +39,6 @@ def read_pdf(data: bytes, name: str) -> ReadText:
         pages = _pages(document, warnings)
         _refuse_scanned(document, pages, name)
         _tell_low_yield(data, pages, warnings)
-        set_tables(document, pages, warnings)
         stated = _stated_title(document)
         drop_running_lines(pages)
         first = [line for line in pages[0].lines[:40] if line.y > 0.4 * pages[0].height]
@@ -67,20 +66,32 @@ def _pages(document: Any, warnings: list[str]) -> list[Page]:
     handle = calls.address(document.raw)
     pages: list[Page] = []
     bad: list[int] = []
+    no_tables: list[int] = []
+    search = TableSearch()
     for index in range(len(document)):
         page = calls.load_page(handle, index)
         if not page:
             bad.append(index + 1)
             pages.append(Page())
             continue
+        text_page = calls.load_text(page)
         try:
-            pages.append(read_lines(page))
+            read = read_lines(page, text_page)
+            pages.append(read)
+            if read.grid is not None and not search.set_tables(page, text_page, read):
+                no_tables.append(index + 1)
         finally:
+            calls.close_text(text_page)
             calls.close_page(page)
     if bad:
-        some = ", ".join(map(str, bad[:20])) + (" and more" if len(bad) > 20 else "")
-        warnings.append(f"pages which could not be read: {some}")
+        warnings.append(f"pages which could not be read: {_some(bad)}")
+    if no_tables:
+        warnings.append(f"pages whose tables were not looked for: {_some(no_tables)}")
     return pages
+
+
+def _some(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers[:20])) + (" and more" if len(numbers) > 20 else "")
 
 
 def _refuse_scanned(document: Any, pages: Sequence[Page], name: str) -> None:

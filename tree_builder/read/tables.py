@@ -1,103 +1,114 @@
-"""Ruled tables: pdfplumber finds the cells, pdfium gives their text, and rows take the place of the lines they are made of."""
+"""Ruled tables: pdfplumber finds the cells among pdfium's edges, pdfium gives their text, and rows take the place of their lines."""
 
 from __future__ import annotations
 
 import ctypes
-import io
-import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import pypdfium2 as pdfium
-
 from tree_builder.read import calls
+from tree_builder.read.edges import Edge, drawn_edges
 from tree_builder.read.lines import Line, Page
 from tree_builder.read.text import clean
 
-_MOST_PAGES = 400  # with tables, in one document; each takes about a tenth of a second
 _CELL = " | "
+_MOST_WORK, _MOST_WORK_A_PAGE = 300_000_000, 25_000_000  # of `_work`; about 30 s and 2.5 s, 63 x 63 lines on one page
 _SAME_TEXT = 0.85  # of the letters of the lines which a table replaces must be in its cells
 
-logging.getLogger("pdfminer").setLevel(logging.ERROR)
+_Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 
 class _Table(NamedTuple):
-    """A table in the page's own coordinates. rows: cells as (left, bottom, right, top)."""
+    """A table in the page's own coordinates. rows: their cells."""
 
     left: float
     bottom: float
     right: float
     top: float
-    rows: list[list[tuple[float, float, float, float]]]
+    rows: list[list[_Box]]
 
 
-def set_tables(document: Any, pages: Sequence[Page], warnings: list[str]) -> None:
-    """Replace, on pages with a `grid`, the lines inside tables by one line for each row."""
-    ruled = [index for index, page in enumerate(pages) if page.grid is not None and page.lines]
-    if not ruled:
+@dataclass(frozen=True, slots=True)
+class _Ruled:
+    """What pdfplumber asks of a page to find the tables on it. bbox: left, top, right, bottom."""
+
+    edges: Sequence[Edge]
+    bbox: tuple[float, float, float, float]
+
+
+class TableSearch:
+    """Looks for the tables of one document, up to an amount of work: hostile drawings would make it take hours."""
+
+    def __init__(self) -> None:
+        self._work_left = _MOST_WORK
+
+    def set_tables(self, page: int, text_page: int, read: Page) -> bool:
+        """Replace, on a page with a `grid`, the lines inside tables by one line for each row.
+
+        page, text_page: their addresses. False where it was not done for the sake of time, or failed; then the lines stay.
+        """
+        sides = read.grid or ()
+        edges = drawn_edges(page)
+        work = _work(edges, sides)
+        if work > min(self._work_left, _MOST_WORK_A_PAGE):
+            return False
+        self._work_left -= work
+        before = read.lines
+        try:
+            for table in find_tables(edges, sides):
+                _set_table(text_page, read, table)
+        except Exception:  # noqa: BLE001 - the text has been read, and whatever happens to its tables, it stays
+            read.lines = before
+            return False
+        return True
+
+
+def _work(edges: Sequence[Edge], sides: Sequence[float]) -> int:
+    """Estimate what finding the cells takes, in units of about 0.1 us: each crossing is looked at beside each other one."""
+    columns = len({round(edge["x0"] / 3) for edge in edges if edge["orientation"] == "v"}) + len(sides)
+    rows = len({round(edge["top"] / 3) for edge in edges if edge["orientation"] == "h"})
+    return (columns * rows) ** 2 + 400 * len(edges)
+
+
+def _set_table(text_page: int, read: Page, table: _Table) -> None:
+    cells = [[_text(text_page, cell) for cell in row] for row in table.rows]
+    if any(map(_holds_rows, cells)) or any(_overlap(row, table) for row in table.rows):
         return
-    if len(ruled) > _MOST_PAGES:
-        warnings.append(f"tables were looked for on the first {_MOST_PAGES} of {len(ruled)} pages with ruled lines")
-    handle = calls.address(document.raw)
-    try:
-        for index, tables in _find(document, {index: pages[index].grid or () for index in ruled[:_MOST_PAGES]}):
-            _place(handle, index, pages[index], tables)
-    except Exception as error:  # noqa: BLE001 - pdfminer raises whatever a bad file makes it stumble over
-        warnings.append(f"tables could not be looked for: {type(error).__name__}")
+    rows = [[" ".join(cell.split()) for cell in row] for row in cells]
+    inside = [place for place, line in enumerate(read.lines) if _is_inside(line, table)]
+    if inside and _is_worth(rows, [read.lines[place].text for place in inside]):
+        _replace(read, inside, rows)
 
 
-def _find(document: Any, sides: Mapping[int, Sequence[float]]) -> Iterator[tuple[int, list[_Table]]]:
-    import pdfplumber  # 0.3 s, needed by few files
+def find_tables(edges: Sequence[Edge], sides: Sequence[float]) -> list[_Table]:
+    """Find the tables which edges make. edges: of `drawn_edges`. sides: x of upright lines to be imagined.
 
-    with pdfplumber.open(io.BytesIO(_alone(document, list(sides)))) as plumber:
-        for index, page in zip(sides, plumber.pages, strict=True):
-            height = page.mediabox[3]
-            found = [
-                _Table(
-                    table.bbox[0], height - table.bbox[3], table.bbox[2], height - table.bbox[1], _rows(table, height)
-                )
-                for table in page.find_tables({"explicit_vertical_lines": list(sides[index])})
-            ]
-            page.close()
-            yield index, found
+    pdfplumber's own page would give the same edges, but not without reading every character of the page again, in Python.
+    """
+    from pdfplumber.table import TableFinder  # 0.1 s, needed by few files
 
-
-def _alone(document: Any, indices: list[int]) -> bytes:
-    """Give a file of these pages alone: pdfplumber would read the structure of the whole one first."""
-    target = io.BytesIO()
-    copy = pdfium.PdfDocument.new()
-    try:
-        copy.import_pages(document, indices)
-        copy.save(target)
-    finally:
-        copy.close()
-    return target.getvalue()
-
-
-def _rows(table: Any, height: float) -> list[list[tuple[float, float, float, float]]]:
+    if not edges:
+        return []
+    bbox = (
+        min(edge["x0"] for edge in edges),
+        min(edge["top"] for edge in edges),
+        max(edge["x1"] for edge in edges),
+        max(edge["bottom"] for edge in edges),
+    )
+    page: Any = _Ruled(edges, bbox)
     return [
-        [(cell[0], height - cell[3], cell[2], height - cell[1]) for cell in row.cells if cell] for row in table.rows
+        _Table(*_box(table.bbox), [[_box(cell) for cell in row.cells if cell] for row in table.rows])
+        for table in TableFinder(page, {"explicit_vertical_lines": list(sides)}).tables
     ]
 
 
-def _place(document: int, index: int, target: Page, tables: Sequence[_Table]) -> None:
-    page = calls.load_page(document, index)
-    text_page = calls.load_text(page)
-    try:
-        for table in tables:
-            cells = [[_text(text_page, cell) for cell in row] for row in table.rows]
-            if any(map(_holds_rows, cells)) or any(_overlap(row, table) for row in table.rows):
-                continue
-            rows = [[" ".join(cell.split()) for cell in row] for row in cells]
-            inside = [place for place, line in enumerate(target.lines) if _is_inside(line, table)]
-            if inside and _is_worth(rows, [target.lines[place].text for place in inside]):
-                _replace(target, inside, rows)
-    finally:
-        calls.close_text(text_page)
-        calls.close_page(page)
+def _box(bbox: tuple[float, float, float, float]) -> _Box:
+    left, top, right, bottom = bbox
+    return left, -bottom, right, -top
 
 
-def _text(text_page: int, cell: tuple[float, float, float, float]) -> str:
+def _text(text_page: int, cell: _Box) -> str:
     left, bottom, right, top = cell
     count = calls.bounded_text(text_page, left, top, right, bottom, None, 0)
     if count <= 0:
@@ -107,7 +118,7 @@ def _text(text_page: int, cell: tuple[float, float, float, float]) -> str:
     return clean(bytes(buffer)[: 2 * count].decode("utf-16-le", errors="replace"))
 
 
-def _overlap(row: Sequence[tuple[float, float, float, float]], table: _Table) -> bool:
+def _overlap(row: Sequence[_Box], table: _Table) -> bool:
     return sum(cell[2] - cell[0] for cell in row) > 1.05 * (table.right - table.left)
 
 
