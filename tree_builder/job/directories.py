@@ -45,7 +45,7 @@ class TreeWork:
             async with asyncio.TaskGroup() as group:
                 self._start_documents(group)
                 for path in sorted(dirty, key=lambda p: -len(ancestors_of(p))):
-                    self._above[path] = group.create_task(self._directory(directories[path]))
+                    self._above[path] = group.create_task(self._directory(directories[path], group))
         except BaseExceptionGroup as errors:
             raise first_of(errors) from errors
         await self._end_what_is_gone(directories)
@@ -96,7 +96,7 @@ class TreeWork:
             dirty |= {path, *ancestors_of(path)}
         return dirty
 
-    async def _directory(self, directory: Directory) -> Tree | None:
+    async def _directory(self, directory: Directory, group: asyncio.TaskGroup) -> Tree | None:
         items = await self._items(directory)
         if not await _any_there(items):
             return None
@@ -105,6 +105,7 @@ class TreeWork:
             tree = await self._grower.grow_directory(
                 _streamed(items), top=top, dir_path=directory.dir_path, ahead=directory.dir_path in self._mostly_new
             )
+        group.create_task(self._work.embed_early(tree))
         placed = place_directory(tree, corpus=self._corpus, dir_path=directory.dir_path)
         report = self._work.report
         report.count_flags(placed.nodes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Sequence
@@ -157,6 +158,14 @@ class DocumentWork:
     async def _embed(self, texts: list[str]) -> None:
         with self.report.timed("embed"):
             await self.embedder.embed(texts)
+
+    async def embed_early(self, tree: Tree) -> None:
+        """Embed a directory's summaries while others grow: all at once, in the end, they would take memory with the corpus.
+
+        Vectors which cannot be had now are asked for again before publishing, where their want stops the run.
+        """
+        with contextlib.suppress(ProviderError):
+            await self._embed(_summaries(tree))
 
     async def _stage(self, doc_path: str, placed: Placed, language: str | None) -> None:
         before = self.known.get(doc_path)

@@ -269,7 +269,7 @@ class Run:
         return await Staging(self._db, self._corpus.corpus_id, self._run_id).flagged_directories("fallback:%")
 
     async def _embed_missing(self, embedder: Embedder, vectors: PostgresVectors) -> None:
-        """Give every node of the new tree its vector: those of directories, and all after a change of model."""
+        """Give every node of the new tree its vector: what could not be had while growing, and all after a change of model."""
         staging = Staging(self._db, self._corpus.corpus_id, self._run_id)
         after = None
         if vectors.model_id is None:
