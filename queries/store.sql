@@ -369,6 +369,10 @@ order by u.run_id desc
 limit 1
 on conflict (corpus_id, place, run_id) do update set request_keys = excluded.request_keys;
 
+-- name: flush_word_index
+-- Bring the words of new texts into their index.
+select pg_catalog.gin_clean_pending_list('tree_builder.texts_words_idx') as n_pages;
+
 -- name: index_new_vectors
 -- Bring the vectors of a run's tree into the model's index, some at a time; gives how many. To statistics of before the run its
 -- corpus looks like one row: + 0 and the row addresses keep the planner from going through all of that corpus for each vector.

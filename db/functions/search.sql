@@ -51,32 +51,36 @@ create or replace function tree_builder.search_fused(
 returns setof tree_builder.search_hit
 language plpgsql stable
 set search_path = pg_catalog
+set plan_cache_mode = force_generic_plan -- planning takes longer than what is done with some hundred candidates
 as $$
+declare
+    dimensions constant integer := tree_builder.vector_dimensions(query);
 begin
     -- Every candidate gets both scores, also where only one of the searches brought it up.
-    return query execute format($statement$
+    return query
         with v as materialized (
-            select h.* from tree_builder.vector_hits($2, $3, $4, %1$s) as h
+            select h.* from tree_builder.vector_hits(query, want, scope, dimensions) as h
         ), t as materialized (
-            select h.*
-            from tree_builder.text_hits($1, $3, $4, (select coalesce(array_agg(v.text_id), '{}') from v)) as h
+            select h.* from tree_builder.text_hits(words, want, scope, array(select v.text_id from v)) as h
         ), both_sides as materialized ( -- below a policy the index takes a plain column only, no coalesce
             select coalesce(v.node_id, t.node_id) as node_id, coalesce(v.text_id, t.text_id) as text_id,
+                coalesce(v.corpus_id, t.corpus_id) as corpus_id, coalesce(v.doc_path, t.doc_path) as doc_path,
                 v.similarity, v.place as vector_place, t.score, t.place as text_place
             from v full join (select * from t where t.node_id is not null) as t on v.node_id = t.node_id
         ), candidates as materialized (
-            select b.node_id, b.vector_place, b.text_place,
-                coalesce(b.similarity, (
-                    select 1 - (e.embedding operator(%2$I.<=>) $2)
-                    from tree_builder.vectors as e where e.model_id = ($4).model_id and e.text_id = b.text_id
-                )) as similarity,
-                coalesce(b.score, (
-                    select max(t.score) from t where t.text_id = b.text_id and t.node_id is null
-                ), 0) as text_score
+            select b.node_id, b.corpus_id, coalesce(b.doc_path, b.node_id::text) as document, b.vector_place, b.text_place,
+                coalesce(b.similarity, far.similarity) as similarity,
+                coalesce(b.score, beside.score, 0) as text_score
             from both_sides as b
+            left join tree_builder.similarities(
+                query, scope.model_id, array(select b.text_id from both_sides as b where b.similarity is null)
+            ) as far on b.text_id = far.text_id
+            left join (
+                select t.text_id, max(t.score) as score from t where t.node_id is null group by t.text_id
+            ) as beside on b.text_id = beside.text_id
         ), fused as (
             select c.*,
-                case $5
+                case fusion
                     when 'ranks' then coalesce(1.0 / (60 + c.vector_place), 0) + coalesce(1.0 / (60 + c.text_place), 0)
                     else coalesce((c.similarity - avg(c.similarity) over ()) / nullif(stddev_pop(c.similarity) over (), 0), 0)
                         + 1.5
@@ -84,23 +88,17 @@ begin
                 end::double precision as score
             from candidates as c
         ), placed as (
-            select f.*, n.corpus_id, coalesce(n.doc_path, n.node_id::text) as document, min(f.score) over () as least,
+            select f.*, min(f.score) over () as least,
                 row_number() over (
-                    partition by n.corpus_id, coalesce(n.doc_path, n.node_id::text)
-                    order by f.score desc, f.similarity desc, f.node_id
+                    partition by f.corpus_id, f.document order by f.score desc, f.similarity desc, f.node_id
                 ) as nth
             from fused as f
-            cross join lateral (
-                -- The limit keeps this a look-up by node, however many rows the planner expects.
-                select p.corpus_id, p.node_id, p.doc_path
-                from tree_builder.published_node as p where p.node_id = f.node_id limit 1
-            ) as n
         ), weighed as (
             -- A document of several good passages is likelier the one which is meant: the mean of its best three counts by half,
             -- a missing one as the worst of all. Each further passage of it counts a little less, so that others have a place:
             -- the less the words of the query tell which document is meant, the more.
             select p.*,
-                case $5
+                case fusion
                     when 'ranks' then p.score
                     else p.score - least(0.75, 3 / nullif(max(p.text_score) over (), 0)) * (p.nth - 1)
                         + 0.5 / 3 * (
@@ -118,9 +116,7 @@ begin
         ) as w
         cross join lateral tree_builder.bare_hit(
             w.place, w.final, w.similarity, w.vector_place, w.text_score, w.text_place, w.node_id
-        ) as h
-    $statement$, tree_builder.vector_dimensions(query), tree_builder.vector_schema())
-    using words, query, want, scope, fusion;
+        ) as h;
 end
 $$;
 comment on function tree_builder.search_fused(text, vector, integer, tree_builder.search_scope, text) is

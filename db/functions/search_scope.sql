@@ -84,56 +84,67 @@ end
 $$;
 comment on function tree_builder.is_corpus_only(tree_builder.search_scope) is 'Whether a scope has no filter but, at most, a corpus.';
 
-create or replace function tree_builder.search_condition(alias text)
-returns text
-language sql immutable parallel safe
-set search_path = pg_catalog
-as $$
-    -- $1 is the scope. Its parts are known when the statement is planned, so what is null vanishes from the plan.
-    select replace($condition$
-        {n}.since_run <= {n}_c.published_run and {n}.until_run > {n}_c.published_run
-        and (($1).model_id is null or {n}_c.model_id = ($1).model_id)
-        and (($1).corpus_id is null or {n}.corpus_id = ($1).corpus_id)
-        and (($1).document is null or {n}.doc_path = ($1).document)
-        and (
-            ($1).directory is null
-            or {n}.doc_path = ($1).directory
-            or ({n}.doc_path >= ($1).directory || '/' and {n}.doc_path < ($1).directory || '0')
-            or ({n}.doc_path is null and {n}.dir_path = ($1).directory)
-            or ({n}.doc_path is null and {n}.dir_path >= ($1).directory || '/' and {n}.dir_path < ($1).directory || '0')
-        )
-        and (($1).node_types is null or {n}.node_type = any(($1).node_types))
-        and (($1).min_level is null or {n}.level >= ($1).min_level)
-        and (($1).max_level is null or {n}.level <= ($1).max_level)
-        and (($1).first_page is null or {n}.page_end >= ($1).first_page)
-        and (($1).last_page is null or {n}.page_start <= ($1).last_page)
-        and (($1).min_run is null or {n}.since_run >= ($1).min_run)
-        and (($1).max_run is null or {n}.since_run <= ($1).max_run)
-    $condition$, '{n}', $1)
-$$;
-comment on function tree_builder.search_condition(text) is
-'The condition that a node is published and within the scope $1, for the statements which search; alias_c is its corpus.';
+drop function if exists tree_builder.search_condition(text), tree_builder.nodes_of_text(text);
 
-create or replace function tree_builder.nodes_of_text(text_id text)
-returns text
-language sql immutable parallel safe
-set search_path = pg_catalog
+-- No settings and no subqueries: the planner puts the condition in the place of the call, and what is null vanishes from the plan.
+create or replace function tree_builder.is_within(
+    n tree_builder.node, c tree_builder.corpora, scope tree_builder.search_scope
+)
+returns boolean
+language sql stable parallel safe
 as $$
-    -- A lone item is promoted into a top with the same content. Of such a chain the lowest which fits is given, so that a
-    -- passage is found as the passage, and once.
-    select format($nodes$
-        select n.node_id, n.doc_path, n.level
-        from tree_builder.node as n
-        inner join tree_builder.corpora as n_c on n.corpus_id = n_c.corpus_id
+    select
+        n.since_run <= c.published_run and n.until_run > c.published_run
+        and ((scope).model_id is null or c.model_id = (scope).model_id)
+        and ((scope).corpus_id is null or n.corpus_id = (scope).corpus_id)
+        and ((scope).document is null or n.doc_path = (scope).document)
+        and (
+            (scope).directory is null
+            or n.doc_path = (scope).directory
+            or (n.doc_path >= (scope).directory || '/' and n.doc_path < (scope).directory || '0')
+            or (n.doc_path is null and n.dir_path = (scope).directory)
+            or (n.doc_path is null and n.dir_path >= (scope).directory || '/' and n.dir_path < (scope).directory || '0')
+        )
+        and ((scope).node_types is null or n.node_type = any((scope).node_types))
+        and ((scope).min_level is null or n.level >= (scope).min_level)
+        and ((scope).max_level is null or n.level <= (scope).max_level)
+        and ((scope).first_page is null or n.page_end >= (scope).first_page)
+        and ((scope).last_page is null or n.page_start <= (scope).last_page)
+        and ((scope).min_run is null or n.since_run >= (scope).min_run)
+        and ((scope).max_run is null or n.since_run <= (scope).max_run)
+$$;
+comment on function tree_builder.is_within(tree_builder.node, tree_builder.corpora, tree_builder.search_scope) is
+'Whether a node of a corpus is published and within a scope.';
+
+create or replace function tree_builder.text_nodes(text_ids uuid [], want integer, scope tree_builder.search_scope)
+returns table (node_id uuid, text_id uuid, nth bigint, corpus_id integer, doc_path text, level integer)
+language plpgsql stable
+set search_path = pg_catalog
+set plan_cache_mode = force_generic_plan -- planning takes longer than the look-ups, and no filter changes how these are done
+as $$
+declare
+    step constant integer := want + want / 2 + 10; -- nearly always enough, so that the rest is not looked up
+    skipped integer := 0;
+    n_found integer := 0;
+    n_added integer;
+begin
+    while n_found < want and skipped < coalesce(cardinality(text_ids), 0) loop
+        -- A lone item is promoted into a top with the same content. Of such a chain the lowest which fits is given, so that a
+        -- passage is found as the passage, and once.
+        return query
+        select n.node_id, n.text_id, skipped + t.nth, n.corpus_id, n.doc_path, n.level
+        from unnest(text_ids[skipped + 1:skipped + step]) with ordinality as t (text_id, nth)
+        inner join tree_builder.node as n on t.text_id = n.text_id
+        inner join tree_builder.corpora as c on n.corpus_id = c.corpus_id
         where
-            n.text_id = %1$s and %2$s
+            tree_builder.is_within(n, c, scope)
             and (
                 n.level = 0
                 or not exists (
                     select 1 from tree_builder.node as l
-                    inner join tree_builder.corpora as l_c on l.corpus_id = l_c.corpus_id
                     where
-                        l.text_id = %1$s and l.corpus_id = n.corpus_id and l.level < n.level and %3$s
+                        l.text_id = n.text_id and l.corpus_id = n.corpus_id and l.level < n.level
+                        and tree_builder.is_within(l, c, scope)
                         and (
                             l.doc_path = n.doc_path
                             or (n.doc_path is null and (
@@ -142,9 +153,16 @@ as $$
                         )
                 )
             )
-    $nodes$, $1, tree_builder.search_condition('n'), tree_builder.search_condition('l'))
+        order by t.nth, n.doc_path, n.level, n.node_id
+        limit want - n_found;
+        get diagnostics n_added = row_count;
+        n_found := n_found + n_added;
+        skipped := skipped + step;
+    end loop;
+end
 $$;
-comment on function tree_builder.nodes_of_text(text) is 'The published nodes within the scope $1 which have a text, chains of promoted ones once.';
+comment on function tree_builder.text_nodes(uuid [], integer, tree_builder.search_scope) is
+'The first so many nodes within a scope which have the texts, in the order of these; chains of promoted ones once.';
 
 create or replace function tree_builder.search_scope_within(
     scope tree_builder.search_scope, corpus_id integer, prefix text
@@ -173,17 +191,12 @@ returns uuid []
 language plpgsql stable
 set search_path = pg_catalog
 set jit = off
+set plan_cache_mode = force_custom_plan -- which index is the best depends on the filters
 as $$
 declare
     part tree_builder.search_scope;
     readable text;
     sampled uuid [];
-    added uuid [];
-    statement constant text := format(
-        'select array(select n.text_id from tree_builder.node as n'
-        ' inner join tree_builder.corpora as n_c on n.corpus_id = n_c.corpus_id where %s limit $2)',
-        tree_builder.search_condition('n')
-    );
 begin
     if not row_security_active('tree_builder.node') then
         if tree_builder.is_corpus_only(scope) then
@@ -194,7 +207,11 @@ begin
                 return null;
             end if;
         end if;
-        execute statement into sampled using scope, most + 1;
+        sampled := array(
+            select n.text_id from tree_builder.node as n
+            inner join tree_builder.corpora as c on n.corpus_id = c.corpus_id
+            where tree_builder.is_within(n, c, scope) limit most + 1
+        );
     else
         -- The paths which the reader may see are put into words which an index answers; the policies check once more.
         for part.corpus_id, readable in
@@ -203,8 +220,11 @@ begin
         loop
             part := tree_builder.search_scope_within(scope, part.corpus_id, readable);
             if part.corpus_id is not null then
-                execute statement into added using part, most + 1 - coalesce(cardinality(sampled), 0);
-                sampled := sampled || added;
+                sampled := sampled || array(
+                    select n.text_id from tree_builder.node as n
+                    inner join tree_builder.corpora as c on n.corpus_id = c.corpus_id
+                    where tree_builder.is_within(n, c, part) limit most + 1 - coalesce(cardinality(sampled), 0)
+                );
                 exit when cardinality(sampled) > most;
             end if;
         end loop;

@@ -120,21 +120,16 @@ begin
         select t.term, t.lexemes, t.place
         from tree_builder.text_terms(words) with ordinality as t (term, lexemes, place)
     ), statistics as materialized (
-        -- The server's own statistics know the common words; a word which they do not list is rarer than those.
-        select s.most_common_elems::text::text [] as elems, s.most_common_elem_freqs as shares,
-            (select min(u.share) from unnest(s.most_common_elem_freqs) as u (share)) as least
+        -- The server's own statistics know the common words, and of these the share of the rarest; others are rarer.
+        select s.most_common_elems::text::text [] as elems, s.most_common_elem_freqs as shares
         from pg_stats as s
         where s.schemaname = 'tree_builder' and s.tablename = 'texts' and s.attname = 'words'
-    ), common as materialized (
-        select u.elem, u.share
-        from statistics as s
-        cross join lateral unnest(s.elems, s.shares) as u (elem, share)
-        where u.elem in (select unnest(f.lexemes) from found as f)
     ), counted as (
         select
             f.term, f.place,
             c.reltuples * coalesce(
-                (select sum(m.share) from common as m where m.elem = any(f.lexemes)), s.least / 4
+                (select sum(s.shares[array_position(s.elems, l.lexeme)]) from unnest(f.lexemes) as l (lexeme)),
+                s.shares[cardinality(s.elems) + 1] / 4
             ) as n_texts
         from found as f
         left join statistics as s on true
@@ -166,20 +161,26 @@ $$;
 comment on function tree_builder.text_plan(text) is
 'How a query is looked for: its terms, the rarest first, about how many texts have each (null: unknown), what brings a text up, what it must meet.';
 
+drop function if exists tree_builder.text_hits(text, integer, tree_builder.search_scope, uuid []);
+
 create or replace function tree_builder.text_hits(
     words text, want integer, scope tree_builder.search_scope, also uuid [] default '{}'
 )
-returns table (node_id uuid, text_id uuid, score double precision, place integer)
+returns table (
+    node_id uuid, text_id uuid, score double precision, place integer, corpus_id integer, doc_path text
+)
 language plpgsql stable
 set search_path = pg_catalog
 set jit = off
 as $$
 declare
     few constant integer := 4000;
-    most integer := 1500;
+    most integer := 1200;
     plan record;
     sample uuid [];
     source text;
+    texts uuid [];
+    scores double precision [];
 begin
     plan := tree_builder.text_plan(words);
     if plan.source is null then
@@ -198,8 +199,17 @@ begin
     else
         source := 't.words @@ $5';
     end if;
-    return query execute tree_builder.text_statement(source, cardinality(plan.terms))
+    execute tree_builder.text_statement(source, cardinality(plan.terms)) into texts, scores
         using scope, want, most, plan.terms, plan.source, sample, plan.requirement, plan.n_texts, also;
+    return query
+    select h.node_id, h.text_id, scores[h.nth],
+        row_number() over (order by scores[h.nth] desc, h.doc_path, h.level, h.node_id)::integer,
+        h.corpus_id, h.doc_path
+    from tree_builder.text_nodes(texts, want, scope) as h;
+    return query
+    select null::uuid, a.text_id, scores[array_position(texts, a.text_id)], null::integer, null::integer, null::text
+    from unnest(also) as a (text_id)
+    where a.text_id = any(texts);
 end
 $$;
 comment on function tree_builder.text_hits(text, integer, tree_builder.search_scope, uuid []) is
@@ -214,9 +224,9 @@ as $$
     -- ts_rank of one word which occurs once is 0.0608; a text of twice the usual number of words counts a quarter less.
     select format($statement$
         with ranked as materialized (
-            (select t.text_id, length(t.words) as n_words, %2$s from tree_builder.texts as t where %1$s limit $3)
+            (select t.text_id, length(t.words)::double precision as n_words, %2$s from tree_builder.texts as t where %1$s limit $3)
             union all
-            (select t.text_id, length(t.words), %2$s from tree_builder.texts as t
+            (select t.text_id, length(t.words)::double precision, %2$s from tree_builder.texts as t
             where t.text_id = any($9) and (%1$s) is not true)
         ), overall as materialized (
             select avg(r.n_words) as n_words, array[%3$s] as counts,
@@ -232,31 +242,20 @@ as $$
             ) as weights
             from overall as o
         ), scored as materialized (
-            select r.text_id, (%4$s) / 0.0608 / (0.7 + 0.3 * r.n_words / w.n_words) as score
+            select r.text_id, (%4$s) / 0.0608 / (0.7::double precision + 0.3::double precision * r.n_words / w.n_words) as score
             from ranked as r cross join weighed as w
-        ), best as (
-            select s.text_id, s.score from scored as s where s.score > 0 order by s.score desc, s.text_id
         )
-        select h.node_id, h.text_id, h.score,
-            row_number() over (order by h.score desc, h.doc_path, h.level, h.node_id)::integer
-        from (
-            select n.node_id, b.text_id, n.doc_path, n.level, b.score
-            from best as b
-            cross join lateral (%5$s) as n
-            order by b.score desc, b.text_id
-            limit $2
-        ) as h
-        union all
-        select null, s.text_id, s.score, null from scored as s where s.text_id = any($9)
+        select array_agg(s.text_id order by s.score desc, s.text_id), array_agg(s.score order by s.score desc, s.text_id)
+        from scored as s where s.score > 0
     $statement$,
         $1,
         (select string_agg(format('ts_rank(t.words, ($4)[%1$s]) as rank_%1$s', i), ', ') from generate_series(1, n_terms) as i),
         (select string_agg(format('count(*) filter (where r.rank_%s > 0)', i), ', ') from generate_series(1, n_terms) as i),
-        (select string_agg(format('r.rank_%1$s * w.weights[%1$s]', i), ' + ') from generate_series(1, n_terms) as i),
-        tree_builder.nodes_of_text('b.text_id')
+        (select string_agg(format('r.rank_%1$s * w.weights[%1$s]', i), ' + ') from generate_series(1, n_terms) as i)
     )
 $$;
-comment on function tree_builder.text_statement(text, integer) is 'The statement which ranks texts for so many terms and turns the best into nodes.';
+comment on function tree_builder.text_statement(text, integer) is
+'The statement which ranks texts for so many terms: the texts and their scores, the best first.';
 
 create or replace function tree_builder.headline(content text, words text, language text default null)
 returns text

@@ -69,6 +69,16 @@ async def test_nothing_changed_costs_nothing(corpus: Corpus) -> None:
     assert corpus.tree() == before
 
 
+async def test_no_new_word_waits_outside_its_index(corpus: Corpus) -> None:
+    """After a small change no page of words is left which every search would read whole."""
+    fill(corpus)
+    await corpus.build()
+    corpus.write("a/one.txt", prose(40, 30))
+    await corpus.build()
+    waiting = corpus.rows("select gin_clean_pending_list('tree_builder.texts_words_idx')")
+    assert waiting == [(0,)]
+
+
 async def test_touched_files_are_hashed_and_left_alone(corpus: Corpus) -> None:
     """A file with a new time and the same bytes costs no call and no node."""
     fill(corpus)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from psycopg import sql
 
 from tree_builder.errors import StoreError, StoreUnavailable
-from tree_builder.store.database import Connection, Database, connect, execute, fetch, get
+from tree_builder.store.database import Connection, Database, Query, connect, execute, fetch, get
 from tree_builder.store.locks import RUNS_UNDER_WAY, UPKEEP_SPACE, CorpusLock
 from tree_builder.store.retrying import retried
 from tree_builder.store.statements import load
@@ -64,19 +64,25 @@ async def index_vectors(url: str, *, model_id: int, corpus_id: int, run_id: int)
         if counts.waiting > ANALYZE_SHARE * counts.held:
             # How rare words are is read from the statistics; a server which sleeps between runs never gathers them by itself.
             await execute(conn, "analyze tree_builder.texts, tree_builder.node, tree_builder.documents")
+        # New words wait in a list which each search would read whole; such a server does not tidy it up by itself either.
+        await _try(conn, statements["flush_word_index"], "new words wait outside their index, search will be slower")
     return counts.waiting
 
 
 async def _create_index(conn: Connection, model_id: int) -> None:
     statement = await get(conn, load("store")["vector_index_statement"], str, model_id=model_id)
+    # Made by our own SQL function from a number, so nothing foreign is in it.
+    await _try(conn, sql.SQL(statement), "the vector index could not be made, search will be slower")  # pyright: ignore[reportArgumentType]
+
+
+async def _try(conn: Connection, statement: Query, trouble: str) -> None:
+    """Run what searching works without, only slower: a run is worth more than that."""
     try:
-        # Made by our own SQL function from a number, so nothing foreign is in it.
-        await execute(conn, sql.SQL(statement))  # pyright: ignore[reportArgumentType]
+        await execute(conn, statement)
     except StoreUnavailable:
         raise
     except StoreError as error:
-        # Searching works without the index; a run is worth more than its speed.
-        log.warning("the vector index could not be made, search will be slower: %s", error)
+        log.warning("%s: %s", trouble, error)
 
 
 @retried
