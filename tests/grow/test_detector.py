@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tree_builder.grow.detector import LOOKAHEAD, MOST_ITEMS, MOST_NODES, Detector, detect
+from tree_builder.grow.detector import LOOKAHEAD, MOST_ITEMS, MOST_NODES, Detector, detect, probabilities_of
+from tree_builder.grow.detector_evidence import NAMES
 from tree_builder.model import NodeType, Tree
 
 SUBJECTS = ("harbour", "orchard", "railway", "glacier", "pottery", "eclipse", "beehive", "granite")
@@ -84,6 +85,16 @@ def test_numbered_headings_start_groups() -> None:
     for at, number in ((5, "4.1"), (11, "4.2")):
         texts[at] = f"{number} Care of the harbour walls\n\n{texts[at]}"
     assert starts_of(texts, vectors) == [5, 11]
+
+
+def test_the_same_evidence_weighs_more_where_topics_are_short() -> None:
+    """What speaks for a boundary is judged by how many there are around it."""
+    figures = np.zeros((80, len(NAMES)))
+    figures[:, :3] = (0.5, 0.5, -4.0)
+    figures[40, :3] = (0.9, 0.8, -0.5)
+    lone = probabilities_of(figures, chunks=True)[40]
+    figures[5::7, :3] = (0.9, 0.9, 4.0)
+    assert probabilities_of(figures, chunks=True)[40] > 1.5 * lone
 
 
 def test_overlaps_are_not_looked_at() -> None:

@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 DETECTOR_VERSION = 2
 """Raised whenever the same items would be grouped differently."""
 MOST_ITEMS = 48
-"""Chunks of a group, at most: without any sign of a new topic one starts at the best place before. A prompt's size may close it sooner.
-
-Twice as many bring meetings .01 nearer to their gold (Pk, 60 meetings for training), since there predicting nothing is hardest to beat,
-and lectures and pieces put together .02 further from it. Judging a boundary by how much the neighbourhood as a whole speaks for
-boundaries, wider windows, and who speaks in meetings were tried and gained nothing which would hold for other kinds of text."""
+"""Chunks of a group, at most: without any sign of a new topic one starts at the best place before. A prompt's size may close it sooner."""
 MOST_NODES = 16
 """Summaries or tops of a group, at most: each stands for much text already."""
 LOOKAHEAD = 2 * MOST_ITEMS + RATE_AHEAD + 2 * AHEAD + REACH
@@ -42,8 +38,8 @@ _WEIGHTS = {
     "word_distance": 4.6,
     "division": 1.1,
     "lone_heading": 0.47,
-    "single_heading": 3.3,
-    "numbered_heading": 9.2,
+    "single_heading": 1.2,
+    "numbered_heading": 8.5,
 }
 _BIAS = -5.65
 """Logistic regression on texts with known boundaries: meetings, lectures, manuals, chapters of a textbook, texts put together from pieces;
