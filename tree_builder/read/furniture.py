@@ -29,7 +29,7 @@ _NUMBER = re.compile(
 )
 _FIRST = re.compile(r"^(\d{1,4}|[ivxlc]{1,7})(?=\s)")
 _LAST = re.compile(r"(?<=\s)(?:[A-Z]-?)?(\d{1,4}|[ivxlc]{1,7})$")
-_NUMBERED = (_NUMBER, _FIRST, _LAST)
+_LONGEST_LAST = 12  # characters which `_LAST` looks at, at most
 _DIGITS = re.compile(r"\d+")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
@@ -69,7 +69,7 @@ def _drop_all(pages: Sequence[Page]) -> None:
 def _drop_at_edge(pages: Sequence[Page], *, top: bool) -> None:
     """Drop the running rows at the top of the pages, or at their bottom, from the outside to the inside."""
     orders = [_order(page.lines, top=top) for page in pages]
-    inside = _keys_inside(pages, orders)
+    inside: Counter[str] | None = None
     done = [0] * len(pages)  # lines of each order which run
     for _ in range(_DEEPEST):
         rows = [
@@ -77,8 +77,11 @@ def _drop_at_edge(pages: Sequence[Page], *, top: bool) -> None:
             for index, page in enumerate(pages)
             if done[index] < len(orders[index]) and (row := _row(index, page.lines, orders[index][done[index] :]))
         ]
-        edge = Counter(row.key[:_PREFIX] for row in rows)
-        running = [row for row in _running(rows, len(pages)) if not _is_usual(row.key[:_PREFIX], edge, inside)]
+        running = _running(rows, len(pages))
+        if running:
+            inside = inside or _keys_inside(pages, orders)
+            edge = Counter(row.key[:_PREFIX] for row in rows)
+            running = [row for row in running if not _is_usual(row.key[:_PREFIX], edge, inside)]
         if not running:
             break
         for row in running:
@@ -115,8 +118,11 @@ def _row(index: int, lines: Sequence[Line], order: Sequence[int]) -> _Row | None
         text = " ".join(lines[place].text for place in sorted(places, key=lambda place: lines[place].x0))
     if len(text) > _LONGEST:
         return None
-    found = [_value(match) for pattern in _NUMBERED if (match := pattern.search(text))]
-    return _Row(index, y, places, _key(text), tuple(value for value in found if value))
+    alone, first = _NUMBER.match(text), _FIRST.match(text)
+    last = _LAST.search(text, len(text) - _LONGEST_LAST)
+    key = "" if alone else _key(text[first.end() if first else 0 : last.start() if last else None])
+    found = [_value(match) for match in (alone, first, last) if match]
+    return _Row(index, y, places, key, tuple(value for value in found if value))
 
 
 def _is_usual(beginning: str, edge: Counter[str], inside: Counter[str]) -> bool:
@@ -141,8 +147,7 @@ def _drop_own_numbers(pages: Sequence[Page]) -> None:
 
 
 def _key(text: str) -> str:
-    bare = _LAST.sub("", _FIRST.sub("", _NUMBER.sub("", text)))
-    return _DIGITS.sub("#", bare).casefold().strip()
+    return _DIGITS.sub("#", text).casefold().strip()
 
 
 def _value(match: re.Match[str]) -> int | None:
