@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 DETECTOR_VERSION = 2
 """Raised whenever the same items would be grouped differently."""
-MOST_ITEMS = 48
-"""Chunks of a group, at most: without any sign of a new topic one starts at the best place before. A prompt's size may close it sooner."""
+MOST_ITEMS = 64
+"""Chunks of a group, at most, which about fill a prompt: without any sign of a new topic one starts at the best place before.
+
+With 48 of them meetings, and sentences as items, are .01 and .04 further from their gold (Pk), and lectures .01 nearer."""
 MOST_NODES = 16
 """Summaries or tops of a group, at most: each stands for much text already."""
 LOOKAHEAD = 2 * MOST_ITEMS + RATE_AHEAD + 2 * AHEAD + REACH
