@@ -97,6 +97,14 @@ def test_the_same_evidence_weighs_more_where_topics_are_short() -> None:
     assert probabilities_of(figures, chunks=True)[40] > 1.5 * lone
 
 
+def test_headings_within_unlike_texts_start_no_groups() -> None:
+    """Where texts which have nothing in common stand side by side, the headings inside each are not where a reader would cut."""
+    texts, vectors, gold = level([6] * 8)
+    for at in range(3, 48, 6):
+        texts[at] = f"4.{at} Care of the harbour walls\n\n{texts[at]}"
+    assert starts_of(texts, vectors) == gold
+
+
 def test_overlaps_are_not_looked_at() -> None:
     """What a text repeats of the one before changes nothing when its length is told."""
     texts, vectors, _ = level([5, 6, 7, 5])
