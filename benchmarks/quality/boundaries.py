@@ -7,17 +7,20 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.quality import baselines, report
-from benchmarks.quality.data import Segmented, load_concatenations, load_manuals, load_meetings
+from benchmarks.quality.data import Segmented, load_concatenations, load_manuals, load_meetings, load_sentences
 from benchmarks.quality.plan import Plan
 from benchmarks.quality.pricing import Work
 from benchmarks.quality.segmentation import Prepared, Score, Vectors, score
 from benchmarks.quality.trees import items_of, level_starts
+from benchmarks.quality.tried import TRIED
 from tree_builder.cut import cut
 from tree_builder.grow import Grower
 from tree_builder.grow.detector import DETECTOR_VERSION, MOST_ITEMS, Detector
+from tree_builder.model import Chunk
 from tree_builder.models import open_models
 from tree_builder.protocols import Embedder, LanguageModel
 from tree_builder.settings import Boundaries, Settings
@@ -29,6 +32,7 @@ LOADERS: Mapping[str, Callable[[Path], list[Segmented]]] = {
     "meetings": load_meetings,
     "manuals, every entry of the outline": load_manuals,
     "pieces of stories and contracts": load_concatenations,
+    "sentences, pieces of stories": load_sentences,
 }
 EMBEDDED_TIMES = 7.5
 """Chunks once; the semantic chunkers embed each sentence alone and sentences in windows of three."""
@@ -50,8 +54,12 @@ def data_sets(plan: Plan) -> Iterator[tuple[str, list[Segmented]]]:
 
 
 async def prepare(document: Segmented, embedder: Embedder, settings: Settings) -> Prepared | None:
-    """Cut and embed a document; None where it is too short to have a boundary."""
-    chunks = cut(document.text, [0], size=settings.chunk_size, overlap=settings.chunk_overlap, method=settings.cut)
+    """Cut and embed a document, or its items as they are; None where it is too short to have a boundary."""
+    chunks = (
+        [Chunk(document.text[a:b], a, b, 1, 1) for a, b in pairwise([*document.items, len(document.text)])]
+        if document.items
+        else cut(document.text, [0], size=settings.chunk_size, overlap=settings.chunk_overlap, method=settings.cut)
+    )
     if len(chunks) < 4:
         return None
     vectors = await embedder.embed([chunk.content for chunk in chunks])
@@ -228,4 +236,5 @@ def works(plan: Plan) -> list[Work]:
 def measure(plan: Plan) -> None:
     """Measure the data sets of a folder and write a section each, and one about what the detector costs."""
     report.write_section("boundaries", f"## Boundaries\n\n{NOTES}")
+    report.write_section("boundaries-tried", TRIED)
     asyncio.run(_measure(plan, _methods(plan)))

@@ -18,6 +18,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from nupunkt import sent_spans
+
 from benchmarks.quality.plan import end_of_line
 from tree_builder.errors import UnreadableDocument
 from tree_builder.model import ReadText
@@ -30,18 +32,19 @@ DEFAULT_FOLDER = Path(__file__).resolve().parents[3] / "shared" / "corpora"
 class Segmented:
     """A text with the character offsets at which, after the first, its gold segments begin: ascending, inside the text.
 
-    coarse: another gold of fewer, larger segments, where there is one.
+    coarse: another gold of fewer, larger segments, where there is one. items: where items begin, if they are no chunks; the first at 0.
     """
 
     name: str
     text: str
     starts: tuple[int, ...]
     coarse: tuple[int, ...] = ()
+    items: tuple[int, ...] = ()
 
     def first(self, chars: int) -> Segmented:
         end = end_of_line(self.text, chars)
-        starts, coarse = (tuple(at for at in found if at < end) for found in (self.starts, self.coarse))
-        return Segmented(self.name, self.text[:end], starts, coarse)
+        kept = (tuple(at for at in found if at < end) for found in (self.starts, self.coarse, self.items))
+        return Segmented(self.name, self.text[:end], *kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ def _starts(read: ReadText, deepest: int) -> tuple[int, ...]:
     return tuple(sorted(start for start in starts if 0 < start < len(read.text)))
 
 
-def load_concatenations(folder: Path, *, documents: int = 12, pieces: int = 10, seed: int = 6) -> list[Segmented]:
+def load_concatenations(folder: Path, *, documents: int = 24, pieces: int = 10, seed: int = 6) -> list[Segmented]:
     """Put pieces of different stories and contracts together, as Choi (2000) did with shorter ones: 2,000 to 14,000 characters each."""
     draw = random.Random(seed)
     stories = [story.text for story in load_stories(folder)]
@@ -144,6 +147,28 @@ def _concatenation(name: str, sources: list[str], draw: random.Random) -> Segmen
         starts.append(len(text))
         text += source[begin:end].strip() + "\n\n"
     return Segmented(name, text, tuple(starts[1:]))
+
+
+def load_sentences(folder: Path, *, documents: int = 60, pieces: int = 10, seed: int = 6) -> list[Segmented]:
+    """Put pieces of 3 to 11 sentences of different stories together, as Choi (2000) did; each sentence is an item."""
+    draw = random.Random(seed)
+    stories = [(story.text, sent_spans(story.text)) for story in load_stories(folder)]
+    stories = [(text, spans) for text, spans in stories if len(spans) > 11]
+    if len(stories) < pieces:
+        return []
+    return [_of_sentences(f"sentences/{i}", draw.sample(stories, pieces), draw) for i in range(documents)]
+
+
+def _of_sentences(name: str, sources: list[tuple[str, list[tuple[int, int]]]], draw: random.Random) -> Segmented:
+    text, starts, items = "", [], []
+    for source, spans in sources:
+        count = draw.randint(3, 11)
+        begin = draw.randrange(len(spans) - count + 1)
+        starts.append(len(text))
+        for a, b in spans[begin : begin + count]:
+            items.append(len(text))
+            text += " ".join(source[a:b].split()) + "\n"
+    return Segmented(name, text, tuple(starts[1:]), items=tuple(items))
 
 
 def _read(path: Path) -> ReadText | None:

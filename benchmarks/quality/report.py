@@ -22,6 +22,8 @@ ORDER = (
     "boundaries-meetings",
     "boundaries-manuals",
     "boundaries-pieces",
+    "boundaries-sentences",
+    "boundaries-tried",
     "detector",
     "extracts",
     "language-model",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby, pairwise
 from pathlib import Path
 
-from benchmarks.quality.data import files, load_meetings
+from benchmarks.quality.data import files, load_meetings, load_sentences
 from benchmarks.quality.report import table, write_section
 
 
@@ -39,6 +40,27 @@ def test_meetings_begin_a_segment_where_a_topic_begins(tmp_path: Path) -> None:
     (tmp_path / "text" / "my-qmsum-part.jsonl").write_text(line + "\n")
     (meeting,) = load_meetings(tmp_path)
     assert [meeting.text[start:].splitlines()[0] for start in meeting.starts] == ["A: turn 2", "A: turn 4"]
+
+
+def test_pieces_of_sentences_have_a_sentence_an_item(tmp_path: Path) -> None:
+    """Runs of 3 to 11 sentences of different stories follow each other; each begins a segment, and each sentence an item."""
+    (tmp_path / "text").mkdir()
+    lines = [
+        {
+            "document": " ".join(f"Story {s} says this in its sentence {n}." for n in range(20)),
+            "questions": [{"responses": []}],
+        }
+        for s in range(4)
+    ]
+    (tmp_path / "text" / "squality.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (document,) = load_sentences(tmp_path, documents=1, pieces=4)
+    items = [document.text[a:b] for a, b in pairwise([*document.items, len(document.text)])]
+    assert all(item.startswith("Story") and item.count("\n") == 1 for item in items)
+    assert len(document.starts) == 3
+    assert set(document.starts) <= set(document.items)
+    pieces = [len(list(group)) for _, group in groupby(items, key=lambda item: item.split()[1])]
+    assert len(pieces) == 4
+    assert all(3 <= size <= 11 for size in pieces)
 
 
 def test_files_are_found_whatever_the_case_of_their_names(tmp_path: Path) -> None:
