@@ -13,15 +13,18 @@ if TYPE_CHECKING:
 
 MANY_SHARE = 0.02
 """Extra calls allowed, as a share of all, where documents grow side by side and slots are seldom idle."""
-CAUTION, CAUTION_MANY = 0.85, 0.7
-"""The part of what may be wasted which is planned for documents, as chains may waste more than those before; less where
-directories follow."""
+CAUTION, CAUTION_MANY = 0.75, 0.85
+"""The part of what may be wasted which is planned for documents, as chains may waste more than those before; more
+of the few calls which there are where documents grow side by side."""
 ABOVE_SHARE = 0.35
 """Of what may be wasted, the part kept for the levels above and for directories, for which everything waits in the end."""
 EARLY_LOST, CAUTION_EARLY = 0.5, 0.8
 """Share of the questions asked before their turn which is lost, about; the part of what may be wasted which they may use up."""
 EARLY_IDLE, EARLY_IDLE_MANY = 0.5, 0.7
 """Share of the slots which must be idle for them: chains gain more by the same waste."""
+SPARING = 1.3
+"""Part by which chains of many documents lie farther apart than the slots could follow: guesses are left for those which take
+longest, which are known only when the others have ended."""
 LEAST_SPACING, LEAST_SPACING_MANY, LEAST_SPACING_ABOVE = 5, 12, 4
 """Items between two chains, at least, while a level's items are still coming; later its places are few and every one is worth a
 guess, as the tree waits for little else."""
@@ -120,7 +123,7 @@ class Budgeting:
         """Give the number of chunks between two chains at which the budget lasts."""
         if self._many:
             left = sum(g.account.remaining for g in self.growths)
-            return max(LEAST_SPACING_MANY, int(left / self.desk.slots))
+            return max(LEAST_SPACING_MANY, int(SPARING * left / self.desk.slots))
         share = (1 - ABOVE_SHARE) * CAUTION * self._share
         return max(LEAST_SPACING, int(self.purses.base.waste_a_chain / max(share * account.rate, 1e-9)))
 
