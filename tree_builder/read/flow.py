@@ -15,6 +15,8 @@ _ITEM = re.compile(
     r"(?:[\u2022\u25e6\u25aa\u2023\u2219\u00b7\u25cb\u25cf\u25a0\u25a1\u2013\u2014*\u27a2\u2713-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,5})[.)]) "
 )
 _ENDS = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)\]]*\d{0,3}$")
+_STOPS = frozenset(".!?:;\u2026\u3002\uff01\uff1f")
+_CLOSING = frozenset("\"'\u201d\u2019\u00bb)]")
 _BULLETS = frozenset("\u2022\u25e6\u25aa\u2023\u2219\u25cb\u25cf\u25a0\u25a1\u27a2\u2713")
 
 _WIDE = 0.85  # of the height a character; text which is wider has gaps in it
@@ -94,9 +96,8 @@ def _page_text(lines: Sequence[Line], usual: float) -> tuple[str, float]:
 
 def _edges(lines: Sequence[Line], pitch: float) -> list[float]:
     """Give for each line the right edge of its column: where several lines end, else the furthest end of its run."""
-    counts = Counter(round(line.x1 / 3) for line in lines)
-    left = min(line.x0 for line in lines)
-    right = max(line.x1 for line in lines)
+    counts = Counter([round(line.x1 / 3) for line in lines])
+    left, right = min([line.x0 for line in lines]), max([line.x1 for line in lines])
     enough = max(4, len(lines) // 12)
     shared = sorted(
         3.0 * end + 1.5
@@ -116,7 +117,7 @@ def _edges(lines: Sequence[Line], pitch: float) -> list[float]:
 def _edges_of_run(run: Sequence[Line], shared: Sequence[float]) -> list[float]:
     ends = [line.x1 for line in run]
     among = [*shared, max(ends)]
-    return [among[min(bisect_left(shared, end - 3), len(shared))] for end in ends]
+    return [among[bisect_left(shared, end - 3)] for end in ends]
 
 
 def _joint(before: Line, line: Line, edge: float, pitch: float) -> str:
@@ -134,15 +135,15 @@ def _joint(before: Line, line: Line, edge: float, pitch: float) -> str:
     if small < 0.88 * large and abs(len(before.text) - len(line.text)) > 0 and not _same_flow(before, line, edge):
         return PARAGRAPH  # a heading, or what follows one
     if large > 1.25 * pitch and gap < 1.5 * large and small > 0.97 * large:
-        return SPACE if not _ENDS.search(before.text) else PARAGRAPH  # a heading of several lines
+        return SPACE if not _has_ended(before.text) else PARAGRAPH  # a heading of several lines
     short = _next_word_fits(before, line, edge)
     if gap > 1.35 * pitch:
         return SPACE if gap < 1.8 * pitch and not short and _goes_on(before, line) else PARAGRAPH
-    if gap > 1.1 * pitch + 0.3 and (short or _ENDS.search(before.text)):
+    if gap > 1.1 * pitch + 0.3 and (short or _has_ended(before.text)):
         return PARAGRAPH
     if line.text[0] in _BULLETS or _is_row(before) or _is_row(line):
         return LINE
-    ended = _ENDS.search(before.text)
+    ended = _has_ended(before.text)
     if short:
         return PARAGRAPH if ended and line.x0 - before.x0 > 0.8 * line.size else LINE
     if _ITEM.match(line.text) and (ended or abs(line.x0 - before.x0) > 2):
@@ -152,6 +153,12 @@ def _joint(before: Line, line: Line, edge: float, pitch: float) -> str:
     if before.text[-1] == "-" and _is_compound(before.text, line.text):
         return GLUED
     return BROKEN if before.text[-1] == HYPHEN else SPACE
+
+
+def _has_ended(text: str) -> bool:
+    """Whether a sentence ends with the line. Most lines end with a letter, which tells at once."""
+    last = text[-1]
+    return last in _STOPS or ((last in _CLOSING or last.isdecimal()) and _ENDS.search(text) is not None)
 
 
 def _is_compound(before: str, after: str) -> bool:
@@ -172,7 +179,7 @@ def _across(before: Line, line: Line, edge: float) -> str:
 def _is_full(before: Line, line: Line, edge: float) -> bool:
     """Whether a line after a sentence's end is one of running text, as the line before, which its paragraph's end seldom fills."""
     return (
-        bool(_ENDS.search(before.text))
+        _has_ended(before.text)
         and before.text[-1] not in ":;"
         and not _ITEM.match(line.text)
         and abs(before.size - line.size) < 0.05 * before.size
@@ -183,7 +190,7 @@ def _is_full(before: Line, line: Line, edge: float) -> bool:
 
 
 def _goes_on(before: Line, line: Line) -> bool:
-    if _ENDS.search(before.text) or _ITEM.match(line.text) or abs(before.size - line.size) > 0.12 * before.size:
+    if _has_ended(before.text) or _ITEM.match(line.text) or abs(before.size - line.size) > 0.12 * before.size:
         return False
     return line.text[0].islower() or before.text[-1] in ",-" or (line.text[0].isalnum() and before.text[-1].islower())
 

@@ -54,7 +54,7 @@ def drop_running_lines(pages: Sequence[Page]) -> None:
 
 
 def _letters(pages: Iterable[Sequence[Line]]) -> int:
-    return sum(len(line.text) for lines in pages for line in lines)
+    return sum([len(line.text) for lines in pages for line in lines])
 
 
 def _drop_all(pages: Sequence[Page]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from array import array
 from collections import deque
 from dataclasses import dataclass, field
@@ -52,9 +51,9 @@ def read_lines(page: int, text_page: int) -> Page:
     count = calls.count_chars(text_page)
     if count <= 0:
         return Page([], width, height)
-    buffer = (ctypes.c_ushort * (count + 1))()
-    written = calls.get_text(text_page, 0, count, buffer)
-    text = bytes(memoryview(buffer)[: max(0, written - 1)]).decode("utf-16-le", errors="replace")
+    buffer = array("H", bytes(2 * (count + 1)))  # an array of ctypes would be a new type for each length, kept for good
+    written = calls.get_text(text_page, 0, count, buffer.buffer_info()[0])
+    text = buffer[: max(0, written - 1)].tobytes().decode("utf-16-le", errors="replace")
     turns = calls.get_rotation(page)
     lines = _lines(text_page, text, count, (turns, width, height))
     return Page(lines, width, height, None if turns or not lines else find_grid(page))
@@ -112,7 +111,7 @@ _run = deque[int](maxlen=0).extend  # the quickest way to use up an iterator
 
 def _cleaned(text: str, pieces: list[str]) -> list[str]:
     """Clean the lines of a page, all at once where cleaning leaves the ends of lines alone."""
-    if needs_cleaning(text, pieces):
+    if needs_cleaning(text):
         text = clean("\n".join(pieces))
         at_once = text.split("\n")
         pieces = at_once if len(at_once) == len(pieces) else [clean(piece) for piece in pieces]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -113,9 +113,9 @@ def _text(text_page: int, cell: _Box) -> str:
     count = calls.bounded_text(text_page, left, top, right, bottom, None, 0)
     if count <= 0:
         return ""
-    buffer = (ctypes.c_ushort * (count + 1))()
-    calls.bounded_text(text_page, left, top, right, bottom, buffer, count)
-    return clean(bytes(buffer)[: 2 * count].decode("utf-16-le", errors="replace"))
+    buffer = array("H", bytes(2 * (count + 1)))
+    calls.bounded_text(text_page, left, top, right, bottom, buffer.buffer_info()[0], count)
+    return clean(buffer[:count].tobytes().decode("utf-16-le", errors="replace"))
 
 
 def _overlap(row: Sequence[_Box], table: _Table) -> bool:

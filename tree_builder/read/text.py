@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from itertools import pairwise
 
 HYPHEN = "\ufffe"
@@ -62,9 +61,12 @@ def hyphenated_words(text: str) -> frozenset[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     for before, after in pairwise(text.split("-")):
         if before[-1:].isalpha() and after[:1].isalpha():
-            left, right = _TAIL.search(before[-30:]), _HEAD.match(after)
+            left, right = (
+                _HEAD.match(before[:-31:-1]),
+                _HEAD.match(after),
+            )  # from its end: the search would start at each letter
             if left and right:
-                found.add((left[0].lower(), right[0].lower()))
+                found.add((left[0][::-1].lower(), right[0].lower()))
     return frozenset(found)
 
 
@@ -91,8 +93,7 @@ def hyphen_between(before: str, after: str, known: frozenset[tuple[str, str]]) -
     return "- " if right[0] in AND else ""
 
 
-def needs_cleaning(text: str, lines: Iterable[str]) -> bool:
-    """Whether `clean` may change more than the ends of lines. text: the lines together."""
-    if not all(map(str.isprintable, lines)):
-        return True
-    return not text.isascii() and not unicodedata.is_normalized("NFKC", text)
+def needs_cleaning(text: str) -> bool:
+    """Whether `clean` may change more of a page than the ends of its lines, told without looking at each character."""
+    bare = text.replace("\r\n", "").replace(HYPHEN, "")
+    return not bare.isprintable() or not (bare.isascii() or unicodedata.is_normalized("NFKC", bare))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import hashlib
 import os
 import resource
@@ -52,6 +53,8 @@ def _load() -> None:
     from tree_builder.read.document import read_bytes
 
     _ = cut, read_bytes
+    gc.freeze()
+    gc.set_threshold(100_000)  # a document is very many small tuples without cycles
 
 
 def _die_with(parent: int) -> None:
