@@ -23,7 +23,7 @@ from tree_builder.testing.endpoint import EndpointConfig, SubprocessEndpoint
 from tree_builder.testing.fakes import MemoryMemo, MemoryVectors, NullLedger
 
 CHUNKS, DOCUMENTS, DIRECTORIES, CORPUS_CHUNKS = 550, 40, 8, 3082
-CURVE = ((0.0, 0.05), (0.05, 0.1), (0.1, 0.15), (0.25, 0.5))
+CURVE = ((0.0, 0.05), (0.05, 0.1), (0.1, 0.15), (0.25, 1.0))
 """Shares of extra calls allowed, and the scale of latency at which each is run: the more calls in flight, the closer to real."""
 PLAIN_SCALE = 0.05
 _notes: list[str] = []
@@ -187,7 +187,7 @@ async def measure(bench: Bench) -> list[Row]:
     _notes.append("Speed against extra calls, one document, `each`:\n\n" + "\n".join([head, *curve]) + "\n")
 
     _say("window")
-    run = await bench.ours(settings(boundaries="window"), lambda g: g.grow_document(chunks), scale=0.5)
+    run = await bench.ours(settings(boundaries="window"), lambda g: g.grow_document(chunks), scale=1.0)
     window, _ = await bench.plain(lambda plain: plain.tree(timed(chunks)), run.memo, window=10)
     rows += rows_of("the same, window", run, window, 32, speed=25, extra=None, against_s=each.total_s)
     calls = run.calls / CHUNKS

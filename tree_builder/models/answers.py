@@ -27,7 +27,7 @@ class RawAnswer:
 
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_END_OF_THOUGHT = re.compile(r".*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_END_OF_THOUGHT = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _CODE_FENCE = re.compile(r"^```\w*\s*(.*?)\s*```$", re.DOTALL)
 
 _YES = frozenset(
@@ -165,7 +165,7 @@ def clean_summary(text: str) -> str:
         text = text[1:-1].strip()
     if (
         text.replace("\n", " ").replace("\t", " ").isprintable()
-    ):  # as nearly all are; looking at each character takes long
+    ):  # as nearly all are; to look at each character takes long
         return text
     kept = (c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs", "Cn", "Co"))
     return "".join(kept).strip()
@@ -195,7 +195,7 @@ def fault_of_summary(answer: RawAnswer) -> str | None:
 def _visible(text: str) -> str:
     """Leave out thinking aloud, closed or not, and the fence of a code block."""
     text = _THOUGHT.sub("", text)
-    text = _END_OF_THOUGHT.sub("", text).strip()  # an opening tag which the server kept to itself
+    text = _END_OF_THOUGHT.split(text)[-1].strip()  # an opening tag which the server kept to itself
     found = _CODE_FENCE.match(text)
     return (found[1] if found else text).strip()
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 FENCE_TOKENS = 40
 """What the marked lines around one text take, at most."""
+MOST_TOKENS = 8
+"""Tokens of one character, at most."""
 
 
 def batches(texts: Sequence[str], room: int, size: Callable[[str], int]) -> list[list[str]]:
@@ -13,6 +15,8 @@ def batches(texts: Sequence[str], room: int, size: Callable[[str], int]) -> list
 
     size: of a text, in the unit of `room`. Texts which fit together give one batch.
     """
+    if _surely_fit(texts, room):
+        return [list(texts)]
     out: list[list[str]] = [[]]
     used = 0
     for text in texts:
@@ -37,13 +41,18 @@ def split(text: str, room: int, size: Callable[[str], int]) -> list[str]:
 
 def shortened(text: str, room: int, size: Callable[[str], int]) -> str:
     """Give the text if it fits, else its beginning which does, ended by an ellipsis."""
-    if len(text) < room // 8 or (needed := size(text)) <= room:  # no script takes more than a few tokens a character
+    if _surely_fit([text], room) or (needed := size(text)) <= room:
         return text
     kept = text
     while len(kept) > 1 and needed > room:
         kept = kept[: max(1, min(len(kept) - 1, len(kept) * room // needed))]
         needed = size(kept)
     return kept[: _space_near(kept, len(kept))].rstrip() + " …"
+
+
+def _surely_fit(texts: Sequence[str], room: int) -> bool:
+    """Say whether texts are so short that nothing has to be counted: no script takes more than a few tokens a character."""
+    return sum(MOST_TOKENS * len(text) + FENCE_TOKENS for text in texts) <= room
 
 
 def _space_near(text: str, at: int) -> int:

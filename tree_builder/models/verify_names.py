@@ -168,18 +168,17 @@ def names_without_support(summary: str, source: str) -> tuple[str, ...]:
 
 def _names(text: str) -> list[list[str]]:
     """Find what looks like a name: capitalized words in a row, and single ones where the language does not capitalize nouns."""
-    tokens = list(_TOKEN.finditer(text))
-    starts = [
-        at == 0 or bool(_SENTENCE_END.search(text[max(0, t.start() - 6) : t.start()])) for at, t in enumerate(tokens)
-    ]
     nouns_too = _capitalizes_nouns(text)
     names: list[list[str]] = []
     run: list[str] = []
     previous_end = 0
-    for token, start in zip(tokens, starts, strict=True):
+    for token in _TOKEN.finditer(text):
         word = token.group()
-        joined = text[previous_end : token.start()] in (" ", "\u00a0")
-        previous_end = token.end()
+        before, previous_end = previous_end, token.end()
+        if not run and word.islower():  # as most are: no name begins or ends here
+            continue
+        joined = text[before : token.start()] in (" ", "\u00a0")
+        start = not before or bool(_SENTENCE_END.search(text[max(0, token.start() - 6) : token.start()]))
         if start or not joined:
             names.append(run)
             run = []
