@@ -206,7 +206,7 @@ async def _measure(plan: Plan, methods: Sequence[Boundaries]) -> None:
             section = f"boundaries-{name.split()[0].strip(',')}{plan.suffix}"
             report.write_section(section, f"{facts}\n" + "\n".join(parts))
             print(*parts, f"took {time.perf_counter() - began:.0f} s", sep="\n", flush=True)
-            if not plan.paid:
+            if not plan.paid and not loaded[0].items:
                 report.write_section("detector", f"{facts}\n{detector_cost(documents)}")
 
 
