@@ -57,6 +57,6 @@ Figures of texts which were looked at only after all this was settled:
 | in French | 17.6 | .421 | .578 | .406 | .445 |
 | in Spanish | 18.0 | .422 | .568 | .430 | .458 |
 
-On the 75 meetings left out of fitting the detector is nearer to the gold than nothing and than C99, by .01 and .02; on the 35 above it is not,
+On the 71 meetings left out of fitting the detector is nearer to the gold than nothing and than C99, by .01 and .02; on the 35 above it is not,
 by .03 and .02. The standard error of such a difference is .02.
 """
