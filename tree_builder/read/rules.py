@@ -1,4 +1,4 @@
-"""Which pages have ruled tables: told from the lines drawn on them, since looking for tables takes forty times reading."""
+"""Which pages have ruled tables: told from the bounds of what is drawn, since looking for cells takes longer than reading."""
 
 from __future__ import annotations
 
