@@ -49,7 +49,7 @@ each kind weighs as much as another. Half of each kind was left out to judge by.
 were not among them."""
 _RATE, _RATE_WEIGHT = 0.08, 4.0  # boundaries an item which are taken for granted, and how many items that is worth
 _SURE, _SURE_RATE, _SURE_WEIGHT = 0.9, 0.02, 32.0
-"""Where so probable boundaries are so frequent, headings count half; items to which none is taken for granted."""
+"""Headings count half where the neighbourhood, and as many items more as the third, have boundaries above the first at the rate of the second."""
 _NODES_BIAS = 0.8
 """Added above the chunks: there topics are shorter, counted in items. Fits the chapters of manuals."""
 _DIGITS = 6  # of a probability; the rest may differ between machines
