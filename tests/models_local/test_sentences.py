@@ -61,6 +61,7 @@ def test_lines_of_a_wrapped_text_are_joined():
         ("2.1 The Buyer shall pay the price in full.", "The Buyer shall pay the price in full."),
         ("(a) The Buyer shall pay the price in full.", "The Buyer shall pay the price in full."),
         ("• The Buyer shall pay the price in full.", "The Buyer shall pay the price in full."),
+        ("•The Buyer shall pay the price in full.", "The Buyer shall pay the price in full."),
         ("Description This parameter sets the width of the margin.", "This parameter sets the width of the margin."),
         (
             "Note that the width of the margin is set by a parameter.",

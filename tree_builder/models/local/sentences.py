@@ -29,12 +29,13 @@ _BREAK = re.compile(r"\n[ \t\u3000]*\n\s*|\n")
 _CJK_END = re.compile(r"[。！？｡][」』”’）】〉》\"']*")
 _STARTER = r"(?:The|This|These|Each|All|Any|In|If|No|Upon|For|A|An|As|It|Subject|To|We|You|Either|Except|Where|When|There) (?![A-Z]{2})"
 _MARKER = re.compile(
-    r"(?:[•·▪■□◦●○►➢✓*–—-]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[a-z]|[ivxIVX]{1,5})[.)]|\(?[A-Z]\)|(?:\d{1,3}\.)+\d{1,3}|§\s?\d+|Q:|A:)[ \t\u00a0]+"
+    r"[•▪►➢✓][ \t\u00a0]*"  # of some manuals, no blank follows
+    r"|(?:[·■□◦●○*–—-]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[a-z]|[ivxIVX]{1,5})[.)]|\(?[A-Z]\)|(?:\d{1,3}\.)+\d{1,3}|§\s?\d+|Q:|A:)[ \t\u00a0]+"
     rf"|[A-Z]\.\s+(?={_STARTER})|\d{{1,3}}\s+(?={_STARTER})"
     r"|(?:Section|Article|Clause|SECTION|ARTICLE) [\dIVX]+(?:\.\d+)*[.:]?\s+(?=[^\W\d_a-z])"
     r"|\((?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})\)[ \t]*"
 )
-_LISTED = re.compile(r"[•·▪■□◦●○►➢✓*–—-]\s|\(?[a-z][.)]\s|\(?[ivx]{1,5}[.)]\s|\d{1,3} (?=[^\W\d_a-z])")
+_LISTED = re.compile(r"[•▪►➢✓]|[·■□◦●○*–—-]\s|\(?[a-z][.)]\s|\(?[ivx]{1,5}[.)]\s|\d{1,3} (?=[^\W\d_a-z])")
 _FOOTNOTE = re.compile(
     r"\d{1,2} (?=[A-Z][a-z’']+ )(?!(?:January|February|March|April|May|June|July|August|September|October|November|December)\b)"
 )
