@@ -19,7 +19,7 @@ import pytest
 from embedded_support import FAST, Program, answers, gone, guards, postmaster_pid, socket_dir, until
 
 from tree_builder.errors import ConfigError, StoreError, StoreUnavailable
-from tree_builder.store.embedded import binaries
+from tree_builder.store.embedded import binaries, guard
 from tree_builder.store.embedded.account import choose_account
 from tree_builder.store.embedded.locks import is_free
 from tree_builder.store.embedded.server import Server, serve
@@ -106,6 +106,26 @@ def test_a_server_which_died_is_started_again_for_its_users(tmp_path: Path) -> N
         with psycopg.connect(url) as connection:
             assert connection.execute("show fsync").fetchone() == ("off",)
     assert is_free(data / "server.lock")
+
+
+def test_a_server_which_dies_while_it_is_started_again_gets_another_chance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guard goes on after a start which failed, as when the server is killed before it is ready."""
+    for name in ("server.lock", "start.lock"):
+        (tmp_path / name).touch()
+    tries: list[Path] = []
+
+    def restart_dead(data_dir: Path) -> bool:
+        tries.append(data_dir)
+        if len(tries) == 1:
+            raise StoreUnavailable("it ended at once")
+        return False
+
+    monkeypatch.setattr(guard, "restart_dead", restart_dead)
+    monkeypatch.setattr(guard, "PAUSE_S", 0.0)
+    guard._restart_while_used(tmp_path)
+    assert tries == [tmp_path, tmp_path]
 
 
 def test_a_pid_file_with_the_number_of_another_process_is_no_obstacle(tmp_path: Path) -> None:

@@ -10,14 +10,16 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
-from tree_builder.errors import TreeBuilderError
+from tree_builder.errors import StoreError, TreeBuilderError
 from tree_builder.store.embedded.account import Account, python_path
 from tree_builder.store.embedded.lifecycle import TURN_TIMEOUT_S, restart_dead, stop_unused
 from tree_builder.store.embedded.locks import FileLock, held
 
 MAX_RESTARTS = 20  # a server which dies again and again is left to the next user, who is told why
+PAUSE_S = 0.5
 
 
 def start_guard(data_dir: Path) -> None:
@@ -44,9 +46,12 @@ def _restart_while_used(data_dir: Path) -> None:
     try:
         for _ in range(MAX_RESTARTS):
             _wait(data_dir / "server.lock")
-            with held(data_dir / "start.lock", TURN_TIMEOUT_S, create=False):
-                if not restart_dead(data_dir):
-                    return
+            try:
+                with held(data_dir / "start.lock", TURN_TIMEOUT_S, create=False):
+                    if not restart_dead(data_dir):
+                        return
+            except StoreError:  # it died again while it was starting
+                time.sleep(PAUSE_S)
     except (OSError, TreeBuilderError):
         return
 
