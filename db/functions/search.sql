@@ -1,25 +1,16 @@
 -- Search for people: by words, by vector, by both, and what is similar to a node. Re-runnable.
 
+-- No settings: the planner puts the row in the place of the call.
 create or replace function tree_builder.bare_hit(
     place integer, score double precision, similarity double precision, vector_place integer,
     text_score double precision, text_place integer, node_id uuid
 )
 returns tree_builder.search_hit
-language plpgsql immutable parallel safe
-set search_path = pg_catalog
+language sql immutable parallel safe
 as $$
-declare
-    hit tree_builder.search_hit;
-begin
-    hit.place := place;
-    hit.score := score;
-    hit.similarity := similarity;
-    hit.vector_place := vector_place;
-    hit.text_score := text_score;
-    hit.text_place := text_place;
-    hit.node_id := node_id;
-    return hit;
-end
+    select row(
+        $1, $2, $3, $4, $5, $6, $7, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
+    )::tree_builder.search_hit
 $$;
 comment on function tree_builder.bare_hit(
     integer, double precision, double precision, integer, double precision, integer, uuid
@@ -45,19 +36,19 @@ as $$
 $$;
 comment on function tree_builder.search_rows(tree_builder.search_hit []) is 'Hits with what they are about, of nodes and scores alone.';
 
+drop function if exists tree_builder.search_fused(text, vector, integer, tree_builder.search_scope, text);
+
 create or replace function tree_builder.search_fused(
-    words text, query vector, want integer, scope tree_builder.search_scope, fusion text
+    words text, query vector, dimensions integer, want integer, scope tree_builder.search_scope, fusion text
 )
-returns setof tree_builder.search_hit
+returns tree_builder.search_hit []
 language plpgsql stable
 set search_path = pg_catalog
 set plan_cache_mode = force_generic_plan -- planning takes longer than what is done with some hundred candidates
 as $$
-declare
-    dimensions constant integer := tree_builder.vector_dimensions(query);
 begin
     -- Every candidate gets both scores, also where only one of the searches brought it up.
-    return query
+    return array(
         with v as materialized (
             select h.* from tree_builder.vector_hits(query, want, scope, dimensions) as h
         ), t as materialized (
@@ -109,17 +100,15 @@ begin
             from placed as p
             window document as (partition by p.corpus_id, p.document)
         )
-        select h.*
-        from (
-            select w.*, row_number() over (order by w.final desc, w.similarity desc, w.node_id)::integer as place
-            from weighed as w
-        ) as w
-        cross join lateral tree_builder.bare_hit(
-            w.place, w.final, w.similarity, w.vector_place, w.text_score, w.text_place, w.node_id
-        ) as h;
+        select tree_builder.bare_hit(
+            (row_number() over (order by w.final desc, w.similarity desc, w.node_id))::integer,
+            w.final, w.similarity, w.vector_place, w.text_score, w.text_place, w.node_id
+        )
+        from weighed as w
+    );
 end
 $$;
-comment on function tree_builder.search_fused(text, vector, integer, tree_builder.search_scope, text) is
+comment on function tree_builder.search_fused(text, vector, integer, integer, tree_builder.search_scope, text) is
 'The candidates of both searches, each with both scores, fused: by scores (each standardized over the candidates, then '
 'added, words one and a half times, with the document''s best passages) or by ranks (reciprocal, 60).';
 
@@ -191,9 +180,7 @@ begin
         scope.model_id := tree_builder.vector_model(dimensions, corpus, model);
     end if;
     if query is not null and words is not null then
-        hits := array(
-            select f from tree_builder.search_fused(words, query, greatest(50, 2 * want), scope, fusion) as f
-        );
+        hits := tree_builder.search_fused(words, query, dimensions, greatest(50, 2 * want), scope, fusion);
     elsif query is not null then
         hits := array(
             select tree_builder.bare_hit(h.place, h.similarity, h.similarity, h.place, null, null, h.node_id)

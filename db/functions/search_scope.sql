@@ -200,9 +200,12 @@ declare
 begin
     if not row_security_active('tree_builder.node') then
         if tree_builder.is_corpus_only(scope) then
-            -- A whole corpus is mostly a large one, which the index tells without a look at its nodes.
-            perform 1 from tree_builder.node as n
-            where n.corpus_id = scope.corpus_id offset most limit 1;
+            -- A whole corpus is mostly a large one, which its first documents tell without a look at its nodes.
+            perform 1 from (
+                select sum(d.n_chunks) over (order by d.doc_path rows unbounded preceding) as n_chunks
+                from tree_builder.documents as d where d.corpus_id = scope.corpus_id
+            ) as counted
+            where counted.n_chunks > most limit 1;
             if found then
                 return null;
             end if;

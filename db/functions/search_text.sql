@@ -105,15 +105,20 @@ $$;
 comment on function tree_builder.text_requirement(text) is
 'What a query demands beyond its words: "phrases in quotes" must be there, -excluded words must not. Null when it demands nothing.';
 
+drop function if exists tree_builder.text_plan(text);
+
 create or replace function tree_builder.text_plan(
-    words text, out terms tsquery [], out n_texts double precision [], out source tsquery, out requirement tsquery
+    words text, want integer,
+    out terms tsquery [], out n_texts double precision [], out source tsquery, out narrow tsquery, out requirement tsquery
 )
 language plpgsql stable
 set search_path = pg_catalog
 as $$
 declare
-    -- So many texts are ranked without anybody waiting; terms more common than that bring no text up by themselves.
+    -- So many texts are ranked without anybody waiting; terms more common than that bring no text up.
     many constant double precision := 1000;
+    -- Where rarer terms bring up enough, a text with one of the others and no second one is hardly among the best.
+    enough constant double precision := greatest(250, 5 * want);
 begin
     requirement := tree_builder.text_requirement(words);
     with found as materialized (
@@ -141,9 +146,20 @@ begin
     )
     select
         array_agg(s.term order by s.rarity), array_agg(s.n_texts order by s.rarity),
-        string_agg('(' || s.term::text || ')', ' | ') filter (where s.up_to <= many)
-        into text_plan.terms, text_plan.n_texts, source
-    from (select * from summed as u where u.rarity <= 24) as s;
+        string_agg(s.clause, ' | ') filter (where s.up_to <= many),
+        string_agg(s.clause || case when s.up_to - coalesce(s.n_texts, 0) < enough then '' else s.with_commoner end, ' | ')
+        filter (where s.up_to <= many)
+        into text_plan.terms, text_plan.n_texts, source, narrow
+    from (
+        select u.*,
+            '(' || u.term::text || ')' as clause,
+            coalesce(
+                ' & (' || string_agg('(' || u.term::text || ')', ' | ') over (
+                    order by u.rarity rows between 1 following and unbounded following
+                ) || ')', ''
+            ) as with_commoner
+        from summed as u where u.rarity <= 24
+    ) as s;
     if source is null and cardinality(terms) > 1 then
         -- Common words only: a text must have the rarest of them together with another.
         source := terms[1] && (
@@ -155,11 +171,14 @@ begin
     -- A query of quotes alone has no rare term to start from, but the quotes themselves.
     if source is not null and requirement is not null then
         source := source && requirement;
+        narrow := narrow && requirement;
     end if;
+    narrow := nullif(narrow, source);
 end
 $$;
-comment on function tree_builder.text_plan(text) is
-'How a query is looked for: its terms, the rarest first, about how many texts have each (null: unknown), what brings a text up, what it must meet.';
+comment on function tree_builder.text_plan(text, integer) is
+'How a query is looked for: its terms, the rarest first, about how many texts have each (null: unknown); what brings a text up; what '
+'brings up fewer which are likely enough for so many hits, null where that is the same; what a text must meet.';
 
 drop function if exists tree_builder.text_hits(text, integer, tree_builder.search_scope, uuid []);
 
@@ -178,38 +197,46 @@ declare
     most integer := 1200;
     plan record;
     sample uuid [];
-    source text;
+    condition text := 't.words @@ $5';
+    sources tsquery [];
+    source tsquery;
     texts uuid [];
     scores double precision [];
 begin
-    plan := tree_builder.text_plan(words);
+    plan := tree_builder.text_plan(words, want);
     if plan.source is null then
         return;
     end if;
+    sources := array[plan.source];
     if tree_builder.is_limited(scope) or row_security_active('tree_builder.node') then
         sample := tree_builder.search_sample(scope, few);
     end if;
     if sample is null and row_security_active('tree_builder.node') then
         -- The index cannot be used below a policy, since a match is an operator which might tell of hidden rows.
-        sample := tree_builder.readable_texts(words, most);
+        sample := tree_builder.readable_texts(words, want, most);
     end if;
     if sample is not null then
         most := cardinality(sample);
-        source := 't.text_id = any($6) and t.words @@ any($4) and ($7 is null or t.words @@ $7)';
-    else
-        source := 't.words @@ $5';
+        condition := 't.text_id = any($6) and t.words @@ any($4) and ($7 is null or t.words @@ $7)';
+    elsif plan.narrow is not null and tree_builder.is_corpus_only(scope) then
+        sources := array[plan.narrow, plan.source];
     end if;
-    execute tree_builder.text_statement(source, cardinality(plan.terms)) into texts, scores
-        using scope, want, most, plan.terms, plan.source, sample, plan.requirement, plan.n_texts, also;
+    foreach source in array sources loop
+        execute tree_builder.text_statement(condition, cardinality(plan.terms)) into texts, scores
+            using scope, want, most, plan.terms, source, sample, plan.requirement, plan.n_texts, also;
+        return query
+        with h as materialized (select n.* from tree_builder.text_nodes(texts, want, scope) as n)
+        select h.node_id, h.text_id, scores[h.nth],
+            row_number() over (order by scores[h.nth] desc, h.doc_path, h.level, h.node_id)::integer,
+            h.corpus_id, h.doc_path
+        from h
+        where source = plan.source or (select count(*) from h) >= want;
+        exit when found;
+    end loop;
     return query
-    select h.node_id, h.text_id, scores[h.nth],
-        row_number() over (order by scores[h.nth] desc, h.doc_path, h.level, h.node_id)::integer,
-        h.corpus_id, h.doc_path
-    from tree_builder.text_nodes(texts, want, scope) as h;
-    return query
-    select null::uuid, a.text_id, scores[array_position(texts, a.text_id)], null::integer, null::integer, null::text
+    select null::uuid, a.text_id, r.score, null::integer, null::integer, null::text
     from unnest(also) as a (text_id)
-    where a.text_id = any(texts);
+    inner join unnest(texts, scores) as r (text_id, score) on a.text_id = r.text_id;
 end
 $$;
 comment on function tree_builder.text_hits(text, integer, tree_builder.search_scope, uuid []) is

@@ -29,7 +29,9 @@ return prefix operator(pg_catalog.=) '.' or path operator(pg_catalog.=) prefix
     or pg_catalog.starts_with(path, prefix operator(pg_catalog.||) '/');
 comment on function tree_builder.lies_within(text, text) is 'Whether a path is the prefix or lies below it; everything lies within a single dot.';
 
-create or replace function tree_builder.readable_texts(words text, most integer)
+drop function if exists tree_builder.readable_texts(text, integer);
+
+create or replace function tree_builder.readable_texts(words text, want integer, most integer)
 returns uuid []
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -47,7 +49,7 @@ as $$
     )
     select array(
         select t.text_id
-        from tree_builder.text_plan($1) as p
+        from tree_builder.text_plan($1, $2) as p
         inner join tree_builder.texts as t on t.words @@ p.source
         where exists (
             select 1
@@ -55,10 +57,10 @@ as $$
             inner join grants as g on n.corpus_id = g.corpus_id
             where n.text_id = t.text_id and tree_builder.lies_within(coalesce(n.doc_path, n.dir_path), g.prefix)
         )
-        limit $2
+        limit $3
     )
 $$;
-comment on function tree_builder.readable_texts(text, integer) is
+comment on function tree_builder.readable_texts(text, integer, integer) is
 'Texts which a query brings up and which the asking role may read anyway, by its own grants. Used below row security only.';
 
 create or replace function tree_builder.grant_path(reader text, path text default '.', corpus text default null)

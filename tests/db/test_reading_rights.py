@@ -95,8 +95,8 @@ def readable_functions(connection):
     yield "select * from tree_builder.nodes_at({first})"
     yield "select * from tree_builder.nodes_at({second})"
     yield "select * from tree_builder.tops_at({first})"
-    yield f"select t.content from tree_builder.texts as t where t.text_id = any(tree_builder.readable_texts({words}, 1000))"
-    yield f"select tree_builder.readable_texts({words}, 1000)"
+    yield f"select t.content from tree_builder.texts as t where t.text_id = any(tree_builder.readable_texts({words}, 10, 1000))"
+    yield f"select tree_builder.readable_texts({words}, 10, 1000)"
     yield "select * from tree_builder.vector_hits(" + query + ", 100, '(1,,,,,,,,,,)', 16)"
     for relation in column(
         connection,
@@ -208,7 +208,7 @@ def test_a_reader_in_a_role_with_grants_sees_as_that_role(secured):
         connection.execute(sql.SQL("grant {} to {}").format(sql.Identifier(alice), sql.Identifier(carol)))
         with acting(connection, carol):
             assert column(connection, "select doc_path from tree_builder.document_summaries") == ["a/deep/gamma.txt"]
-            assert column(connection, "select cardinality(tree_builder.readable_texts('geese', 10))") == [2]
+            assert column(connection, "select cardinality(tree_builder.readable_texts('geese', 10, 10))") == [2]
 
 
 def test_readers_write_nothing(reports):
