@@ -142,7 +142,9 @@ class _Service:
             content = mind.embeddings_response(config, body, fault).encode()
         if fault == "broken_body":
             content = content[: len(content) // 2]
-        await asyncio.sleep((config.base_latency_s + config.token_latency_s * output) * config.scale)
+        # The latency is of the whole call: what this process spent on the answer is part of it.
+        latency_s = (config.base_latency_s + config.token_latency_s * output) * config.scale
+        await asyncio.sleep(max(0.0, call.started_s + latency_s - time.monotonic()))
         call.status = 200
         if fault == "drip":
             return await self._drip(writer, content)
@@ -181,8 +183,9 @@ class _Service:
             self.accepted.popleft()
         if config.requests_per_window is not None and len(self.accepted) >= config.requests_per_window:
             return True
-        used = sum(t for _, t in self.accepted)
-        return config.tokens_per_window is not None and used + tokens > config.tokens_per_window
+        if config.tokens_per_window is None:
+            return False
+        return sum(t for _, t in self.accepted) + tokens > config.tokens_per_window
 
     def _limit_headers(self) -> dict[str, str]:
         config = self.config
