@@ -120,6 +120,7 @@ def test_markers_and_run_in_headings_are_left_off(text: str, left: str):
         ("Release notes of the first version: changes of syntax w.r.t.", Fault.HALF),
         ("The latest version can be viewed on the pages at https://www.", Fault.HALF),
         ("−i If the option is present, the shell is interactive.", Fault.HALF),
+        ("~ (plus, full stop, tilde) and is compared in the same way as the version of the package is.", Fault.HALF),
         ("However, the committee did not agree on the new budget.", Fault.DANGLING),
         ("This was not what the committee had agreed on in March.", Fault.DANGLING),
         ("Any of such measures shall be at the expense of the owner.", Fault.DANGLING),

@@ -10,6 +10,9 @@ SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 TERMINAL = re.compile(r"[.!?…。！？｡؟۔।॥։።။][)\]}”’\"'»«」』）】*]*$")
 SMALL_NAME = re.compile(r"[a-z]+(?:_\w|[A-Z])[\w-]*\s")  # tree_builder, iPhone, path_to-file
 _CUT_SHORT = re.compile(r"(?:\b(?:[a-z]\.){2,}|\bcf\.|https?://\S*|\bwww\.\S*)$")
+_SIGN_ALONE = re.compile(
+    r"[^\w\s\"'“‘«„‚(\[¿¡] (?!\d)"
+)  # "~ (plus, full stop) and is", "$ ls", but "§ 5": what it belongs to stands before
 _QUESTION = re.compile(r"[?？؟]!?[)\]}”’\"'»«」』）】*]*$")
 
 
@@ -203,7 +206,7 @@ def faults(sentence: str) -> Fault:
     small = sentence[0].islower() and not SMALL_NAME.match(sentence)
     if not TERMINAL.search(sentence) or small or sentence[0] in ",.;:)]}?!…/%&=+|−’”":
         found |= Fault.HALF
-    if _CUT_SHORT.search(sentence) or sentence[:1] in "-–":
+    if _CUT_SHORT.search(sentence) or _SIGN_ALONE.match(sentence) or sentence[:1] in "-–":
         found |= Fault.HALF
     if n_words < 5 or len(sentence) < (12 if spaceless else 25):
         found |= Fault.SHORT

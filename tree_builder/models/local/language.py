@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tree_builder.protocols import Ledger, Memo
 
 EXTRACT_NAME = "extract"
-VERSION = 7
+VERSION = 8
 """Part of every request: raise it with any change that may change an extract, so that kept answers of older code are not used."""
 PROMPT_CHARS = 1_000_000
 """There is no prompt to fit; a group so large would only be slow."""
