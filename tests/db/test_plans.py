@@ -128,3 +128,24 @@ def test_deep_pages_of_hits_are_found(bulk):
     """The index is walked on as far as asked for."""
     deep = rows(bulk, "select * from tree_builder.search_vector(%s::text::vector, 10, skip => 1500)", vector(bulk))
     assert [hit[0] for hit in deep] == list(range(1501, 1511))
+
+
+def test_words_bring_up_as_many_as_are_asked_for(bulk):
+    """Where a few texts with the rarest words are looked at first, more are when these are too few, and the best stay the best."""
+    narrowed = 0
+    rather_rare = "select word from ts_stat('select words from tree_builder.texts') where ndoc between 260 and 480 order by word limit 9"
+    several = column(bulk, rather_rare)
+    for at in range(len(several) - 2):
+        words = " ".join(several[at : at + 3])
+        for k in (10, 45, 300):
+            [(narrow, n_all)] = rows(
+                bulk,
+                "select p.narrow::text, (select count(*) from tree_builder.published_node as n inner join tree_builder.texts as t"
+                " using (text_id) where t.words @@ p.source) from tree_builder.text_plan(%s, %s) as p",
+                words, k,
+            )  # fmt: skip
+            narrowed += narrow is not None
+            found = column(bulk, "select score from tree_builder.search_text(%s, k => %s)", words, k)
+            assert len(found) == min(k, n_all), (words, k)
+            assert found == sorted(found, reverse=True)
+    assert narrowed, "no query was narrowed: nothing was tested"
