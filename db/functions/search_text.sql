@@ -197,7 +197,7 @@ declare
     most integer := 1200;
     plan record;
     sample uuid [];
-    condition text := 't.words @@ $5';
+    condition text := 't.words @@ $3';
     sources tsquery [];
     source tsquery;
     texts uuid [];
@@ -217,13 +217,13 @@ begin
     end if;
     if sample is not null then
         most := cardinality(sample);
-        condition := 't.text_id = any($6) and t.words @@ any($4) and ($7 is null or t.words @@ $7)';
+        condition := 't.text_id = any($4) and t.words @@ any($2) and ($5 is null or t.words @@ $5)';
     elsif plan.narrow is not null and tree_builder.is_corpus_only(scope) then
         sources := array[plan.narrow, plan.source];
     end if;
     foreach source in array sources loop
         execute tree_builder.text_statement(condition, cardinality(plan.terms)) into texts, scores
-            using scope, want, most, plan.terms, source, sample, plan.requirement, plan.n_texts, also;
+            using most, plan.terms, source, sample, plan.requirement, plan.n_texts, also;
         return query
         with h as materialized (select n.* from tree_builder.text_nodes(texts, want, scope) as n)
         select h.node_id, h.text_id, scores[h.nth],
@@ -251,10 +251,10 @@ as $$
     -- ts_rank of one word which occurs once is 0.0608; a text of twice the usual number of words counts a quarter less.
     select format($statement$
         with ranked as materialized (
-            (select t.text_id, length(t.words)::double precision as n_words, %2$s from tree_builder.texts as t where %1$s limit $3)
+            (select t.text_id, length(t.words)::double precision as n_words, %2$s from tree_builder.texts as t where %1$s limit $1)
             union all
             (select t.text_id, length(t.words)::double precision, %2$s from tree_builder.texts as t
-            where t.text_id = any($9) and (%1$s) is not true)
+            where t.text_id = any($7) and (%1$s) is not true)
         ), overall as materialized (
             select avg(r.n_words) as n_words, array[%3$s] as counts,
                 greatest(count(*), (select c.reltuples from pg_class as c where c.oid = 'tree_builder.texts'::regclass)) as n
@@ -264,7 +264,7 @@ as $$
                 select ln(1 + (greatest(o.n - u.n, 0) + 0.5) / (u.n + 0.5))
                 from (
                     select x.place, greatest(x.counted, coalesce(x.estimated, 0)) as n
-                    from unnest(o.counts, $8) with ordinality as x (counted, estimated, place)
+                    from unnest(o.counts, $6) with ordinality as x (counted, estimated, place)
                 ) as u order by u.place
             ) as weights
             from overall as o
@@ -276,7 +276,7 @@ as $$
         from scored as s where s.score > 0
     $statement$,
         $1,
-        (select string_agg(format('ts_rank(t.words, ($4)[%1$s]) as rank_%1$s', i), ', ') from generate_series(1, n_terms) as i),
+        (select string_agg(format('ts_rank(t.words, ($2)[%1$s]) as rank_%1$s', i), ', ') from generate_series(1, n_terms) as i),
         (select string_agg(format('count(*) filter (where r.rank_%s > 0)', i), ', ') from generate_series(1, n_terms) as i),
         (select string_agg(format('r.rank_%1$s * w.weights[%1$s]', i), ' + ') from generate_series(1, n_terms) as i)
     )

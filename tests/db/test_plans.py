@@ -149,3 +149,17 @@ def test_words_bring_up_as_many_as_are_asked_for(bulk):
             assert len(found) == min(k, n_all), (words, k)
             assert found == sorted(found, reverse=True)
     assert narrowed, "no query was narrowed: nothing was tested"
+
+
+def test_more_texts_are_looked_at_where_the_likely_ones_are_in_no_tree(bulk):
+    """As when they are of versions which nobody sees any more: the others are found all the same."""
+    rather_rare = "select word from ts_stat('select words from tree_builder.texts') where ndoc between 260 and 480 order by ndoc limit 3"
+    words = " ".join(column(bulk, rather_rare))
+    [narrow] = column(bulk, "select p.narrow::text from tree_builder.text_plan(%s, 45) as p", words)
+    assert narrow is not None
+    with bulk.transaction(force_rollback=True):
+        bulk.execute(
+            "delete from tree_builder.node as n using tree_builder.texts as t where n.text_id = t.text_id and t.words @@ %s::tsquery",
+            (narrow,),
+        )
+        assert len(column(bulk, "select node_id from tree_builder.search_text(%s, k => 45)", words)) == 45

@@ -10,9 +10,8 @@ SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 TERMINAL = re.compile(r"[.!?…。！？｡؟۔।॥։።။][)\]}”’\"'»«」』）】*]*$")
 SMALL_NAME = re.compile(r"[a-z]+(?:_\w|[A-Z])[\w-]*\s")  # tree_builder, iPhone, path_to-file
 _CUT_SHORT = re.compile(r"(?:\b(?:[a-z]\.){2,}|\bcf\.|https?://\S*|\bwww\.\S*)$")
-_SIGN_ALONE = re.compile(
-    r"[^\w\s\"'“‘«„‚(\[¿¡] (?!\d)"
-)  # "~ (plus, full stop) and is", "$ ls", but "§ 5": what it belongs to stands before
+# "~ (plus, full stop) and is", "$ ls", but "§ 5": what it belongs to stands before.
+_SIGN_ALONE = re.compile(r"[^\w\s\"'“‘«„‚(\[¿¡] (?!\d)")
 _QUESTION = re.compile(r"[?？؟]!?[)\]}”’\"'»«」』）】*]*$")
 
 
