@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from tree_builder.errors import LevelDidNotShrink
@@ -21,6 +22,7 @@ class Account:
     to come as dear as can be, the total must still not pass 2 (N - 1) and the allowance: `allows_speculative_call` sees to that.
 
     seen: how many base items have come so far. ahead: whether any may be lost. allowance: how many.
+    urgency: how many questions the tree still takes, one after another, about: the tree with most goes first.
     """
 
     def __init__(self, seen: Callable[[], int], *, ahead: bool = True) -> None:
@@ -31,6 +33,7 @@ class Account:
         self.pending = 0
         self.wasted = 0
         self.merged = 0
+        self.urgency = math.inf
 
     @property
     def items(self) -> int:
@@ -72,6 +75,10 @@ class Account:
         """Count pending calls as lost."""
         self.pending -= calls
         self.wasted += calls
+
+    def withdraw(self, calls: int) -> None:
+        """Forget pending calls which were never made."""
+        self.pending -= calls
 
     def allows_speculative_call(self, calls: int = 1) -> bool:
         """Say whether so many more calls would break no bound if all were lost."""

@@ -32,6 +32,7 @@ class Asking:
         return await self._desk.call(self._run, ask)
 
     async def changes_topic(self, summary: Summary, item: Item) -> Verdict:
+        self._run.upto = item.start
         return await self._desk.call(self._run, lambda priority: self._changes_topic(summary, item, priority))
 
     def changes_topic_early(self, summary: Summary, item: Item) -> EarlyCall[Verdict] | None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import Context
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tree_builder.grow.budget import Account
-from tree_builder.grow.budgeting import Budgeting
+from tree_builder.grow.budgeting import LONG, Budgeting
 from tree_builder.grow.differences import Differences
 from tree_builder.grow.items import END, Feed
 from tree_builder.grow.levels import Level
@@ -21,6 +22,12 @@ from tree_builder.grow.purses import Purse
 
 OVERRUN = 2
 """Groups which a chain still forms after it has passed by the start of the next one without meeting it."""
+ABOVE_TAKES = 1.5
+"""What an item above the chunks takes, beside a chunk: groups are smaller there, so that there are more summaries."""
+ROOM, AROUND = 1.6, 0.6
+"""In distances of chains: the least room which is halved by one more, and how far from its middle that one may start."""
+NEXT = 4
+"""Groups which are begun at once, near the end, at the next places of a level."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,6 +45,15 @@ class Chain:
     following: int | None = None
     calls: int = 0
     alive: bool = True
+
+
+class Room(NamedTuple):
+    """Places of a level which no chain has come to yet: their number, the range of their indexes, the chains before them."""
+
+    size: int
+    first: int
+    last: int
+    at: int
 
 
 class Speculation:
@@ -63,7 +79,6 @@ class Speculation:
         self._differences = differences
         self._levels: list[Level] = []
         self._chains: list[list[Chain]] = []  # by level, unresolved ones, by start
-        self._news = True
 
     @property
     def is_settled(self) -> bool:
@@ -73,20 +88,20 @@ class Speculation:
     def add(self, level: Level) -> None:
         self._levels.append(level)
         self._chains.append([])
-        if self.enabled:
-            asyncio.get_running_loop().call_soon(self.news)
+        asyncio.get_running_loop().call_soon(self.news)
 
     def news(self) -> None:
-        """Look at what is resolved, and whether more chains can start."""
+        """Look at what is resolved, how much is left, and whether more chains can start."""
         for level, chains in zip(self._levels, self._chains, strict=True):
             while chains and chains[0].start < level.settled:
                 self._decided(chains.pop(0))
-        self._news = True
-        self._budgeting.news()
+        self._measure()
+        self._budgeting.news(self)
         self._budgeting.desk.let_in()
 
     def end(self) -> None:
         """Count what is still undecided as lost."""
+        self.enabled = False
         for chains in self._chains:
             for chain in chains:
                 self._decided(chain)
@@ -97,39 +112,73 @@ class Speculation:
         chain.purse.undecided -= 1
         chain.purse.decided += 1
 
-    def consider(self) -> None:
-        """Start as many chains as there are slots, budget and places for."""
-        while self.enabled and self._news and self._budgeting.has_room:
-            self._news = self._start_one()
-
-    def _start_one(self) -> bool:
+    def start_one(self) -> bool:
+        """Start one more chain if there are a place and calls for it."""
         for level in reversed(self._levels):
             above = level.number > 0 or not self.is_document
             if not self._budgeting.affords(above=above, is_document=self.is_document):
                 continue
-            places, spacing = self._places(level)
-            if not self._has_calls_for(max(2.0, spacing * self.account.rate)):
+            places = self._places(level)
+            spacing = self._spacing(level, places)
+            found = self._next(level, places) if above and self._budgeting.is_ending else None
+            planned = 2.0 if found is not None else max(2.0, spacing * self.account.rate)
+            if not self._has_calls_for(planned):
                 continue
-            found = self._gap(level, places, spacing)
+            found = found or self._gap(level, places, spacing)
             if found is not None:
                 purses = self._budgeting.purses
-                purse = purses.above if above else purses.base
-                self._launch(level, found[1], Chain(found[0], found[0], spacing * self.account.rate, purse))
+                self._launch(
+                    level, found[1], Chain(found[0], found[0], planned, purses.above if above else purses.base)
+                )
                 return True
         return False
 
-    def _places(self, level: Level) -> tuple[Sequence[int], int]:
-        """Give where groups of a level may begin, ascending, and how many of these places lie between two chains."""
-        if level.number == 0:
-            places: Sequence[int] = range(self._feed.seen)
-            if self.is_document:
-                return places, self._budgeting.spacing(self.account)
-            complete = self._feed.closed
-        else:
-            places = self._levels[level.number - 1].likely
-            complete = self._levels[level.number - 1].settled == sys.maxsize
+    def _measure(self) -> None:
+        """Tell how urgent this tree is: a document by the longest ways its chains still have to go, level by level."""
+        if self.is_document:
+            self.account.urgency = sum(
+                (ABOVE_TAKES if level.number else 1.0)
+                * max(room.size for room in self._rooms(level, self._places(level)))
+                for level in self._levels
+            )
+
+    def _places(self, level: Level) -> Sequence[int]:
+        """Give where groups of a level may begin, ascending."""
+        return self._levels[level.number - 1].likely if level.number else range(self._feed.seen)
+
+    def _spacing(self, level: Level, places: Sequence[int]) -> int:
+        """Give how many places lie between two chains."""
+        if level.number == 0 and self.is_document:
+            return self._budgeting.spacing(self.account)
+        complete = self._levels[level.number - 1].settled == sys.maxsize if level.number else self._feed.closed
         ahead = len(places) - bisect_right(places, level.settled)
-        return places, self._budgeting.spacing_above(ahead, complete=complete)
+        return self._budgeting.spacing_above(ahead, complete=complete)
+
+    def _rooms(self, level: Level, places: Sequence[int]) -> Iterator[Room]:
+        """Give the room in front of the tree's own chain, and of each of the others."""
+        chains = self._chains[level.number]
+        position = level.settled
+        for at in range(len(chains) + 1):
+            reached = level.progress(position)
+            first = bisect_right(places, reached)
+            last = bisect_left(places, chains[at].start) if at < len(chains) else len(places)
+            if level.number == 0 and reached - position >= LONG:
+                yield Room(
+                    last - first, first + reached - position, last, at
+                )  # it goes on about as long as it did so far
+            else:
+                yield Room(last - first, first, last, at)
+            if at < len(chains):
+                position = max(position, chains[at].position)
+
+    def _next(self, level: Level, places: Sequence[int]) -> tuple[int, int] | None:
+        """Find one of the next places where both items of a probe are there: its position, and the index of the new chain."""
+        first = bisect_right(places, level.settled)
+        for position in places[first : first + NEXT]:
+            item = None if level.has(position) else level.below.there(position)
+            if item is not None and item.next != END and level.below.there(item.next) is not None:
+                return position, bisect_left(self._chains[level.number], position, key=lambda chain: chain.start)
+        return None
 
     def _has_calls_for(self, planned: float) -> bool:
         """Say whether a chain could make its calls, those which others are still to make set aside."""
@@ -137,7 +186,9 @@ class Speculation:
         return self.account.allows_speculative_call(int(planned + reserved))
 
     def _gap(self, level: Level, places: Sequence[int], spacing: int) -> tuple[int, int] | None:
-        """Find the first place far from what other chains do: its position, and the index of the new chain among them."""
+        """Find a place far from what other chains do: its position, and the index of the new chain among them."""
+        if level.number == 0 and self.is_document and self._budgeting.many:
+            return self._halving(level, places, spacing)
         chains = self._chains[level.number]
         reached = level.settled
         for at in range(len(chains) + 1):
@@ -154,6 +205,16 @@ class Speculation:
                 reached = max(reached, chains[at].position)
         return None
 
+    def _halving(self, level: Level, places: Sequence[int], spacing: int) -> tuple[int, int] | None:
+        """Find a place about the middle of the widest room. So few chains bring the end of a document nearest."""
+        _, first, last, at = max(self._rooms(level, places))
+        if last - first < ROOM * spacing:
+            return None
+        middle, reach = (first + last) // 2, max(2, int(AROUND * spacing))
+        around = places[max(first, middle - reach) : min(last, middle + reach + 1)]
+        free = [p for p in around if not level.has(p) and self._feed.known(p) is not None]
+        return (max(free, key=self._differences.at), at) if free else None
+
     def _launch(self, level: Level, at: int, chain: Chain) -> None:
         chains = self._chains[level.number]
         chain.following = chains[at].start if at < len(chains) else None
@@ -162,6 +223,7 @@ class Speculation:
         chains.insert(at, chain)
         chain.purse.undecided += 1
         self._budgeting.alive += 1
+        self._measure()
         task = asyncio.create_task(self._chase(level, chain), context=self._context.copy())
         self.tasks.add(task)
         task.add_done_callback(lambda task: self._done(task, chain))
@@ -170,7 +232,7 @@ class Speculation:
         self.tasks.discard(task)
         self._budgeting.alive -= 1
         chain.alive = False
-        self._news = True
+        self._budgeting.news(self)
 
     async def _chase(self, level: Level, chain: Chain) -> None:
         """Form group after group until the chain meets another, has gone far enough, or is given up."""

@@ -1,9 +1,10 @@
-"""The desk all calls of a run pass: calls which trees wait for at once, speculative ones while slots are idle."""
+"""The desk all calls of a run pass: as many at once as there are slots, those of the tree which will take longest first."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
 from tree_builder.grow.early import EarlyCall
@@ -27,8 +28,33 @@ LONG_GUESS = 12
 """Calls after which a group at whose start no other has ended waits until one has: it may be long, and a wrong guess."""
 
 
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """A call which waits for its turn. early: it is asked before its turn. turn: True when it starts as a guess, counted already."""
+
+    run: Run
+    early: bool
+    turn: asyncio.Future[bool]
+
+    @property
+    def is_needed(self) -> bool:
+        return self.run.confirmed and not self.early
+
+    @property
+    def order(self) -> tuple[float, bool, tuple[int, int]]:
+        """The least goes first: of the tree with the longest way to go what it needs, then its guesses, upper levels before lower."""
+        return -self.run.account.urgency, not self.is_needed, self.run.rank
+
+    @property
+    def may_be_lost(self) -> bool:
+        """Whether it may start as a guess; a call before its turn was allowed when it was asked for."""
+        return self.early or (
+            (self.run.reached or self.run.calls < LONG_GUESS) and self.run.account.allows_speculative_call()
+        )
+
+
 class Desk:
-    """Counts the calls in flight and lets speculative ones through while some slots are idle.
+    """Counts the calls in flight and gives each its turn.
 
     slots: calls allowed in flight. hint: a limiter which may know better, as when requests a minute are short.
     """
@@ -39,94 +65,83 @@ class Desk:
         self._reserve = slots // 16
         self.in_flight = 0
         self.speculative = 0
-        self.on_idle: Callable[[], None] = lambda: None
+        self.on_turn: Callable[[], None] = lambda: None
         self.may_guess: Callable[[], bool] = lambda: True
-        self.purse_of_early: Callable[[], Purse | None] = lambda: None
-        self._waiting: dict[Run, asyncio.Future[bool]] = {}
+        self.purse_of_early: Callable[[Run], Purse | None] = lambda _: None
+        self._waiting: list[_Waiting] = []
 
     @property
     def idle(self) -> int:
-        """Slots which speculation may take."""
+        """Slots which nothing waits for."""
         own = self.slots - self._reserve - self.in_flight
         return own if self._hint is None or own <= 0 else min(own, self._hint.idle_slots())
 
     async def call(self, run: Run, ask: Callable[[Priority], Awaitable[T]]) -> T:
-        """Make a call for a group, at once when the tree uses it, else in its turn."""
-        speculative = False
-        if run.confirmed:
-            self.in_flight += 1
-        else:
-            speculative = await self._turn(run)
+        """Make a call for a group in its turn."""
+        waiting = self._queue(run)
         try:
-            if not speculative:
+            if not await waiting.turn:
                 run.account.spend()
             return await ask(Priority.CRITICAL if run.confirmed else Priority.SPECULATIVE)
         finally:
-            self.in_flight -= 1
-            self.speculative -= speculative
-            self.let_in()
+            self._leave(waiting)
 
     def call_early(self, run: Run, ask: Callable[[Priority], Awaitable[T]]) -> EarlyCall[T] | None:
         """Make a call before its turn; None where too few slots are idle, or no more calls may be lost."""
-        if self.idle <= 0 or not (run.confirmed or run.reached):
+        if not (run.confirmed or run.reached) or not run.account.allows_speculative_call():
             return None
-        if not run.account.allows_speculative_call() or (purse := self.purse_of_early()) is None:
+        if (purse := self.purse_of_early(run)) is None:
             return None
+        waiting = self._queue(run, early=True)
 
-        def ended() -> None:
-            self.in_flight -= 1
-            self.speculative -= 1
-            self.let_in()
+        async def answer() -> T:
+            await waiting.turn
+            call.sent = True
+            return await ask(Priority.SPECULATIVE)
 
-        self.in_flight += 1
-        self.speculative += 1
-        return EarlyCall(run, purse, ask(Priority.SPECULATIVE), ended)
+        call = EarlyCall(run, purse, answer(), ended=lambda: self._leave(waiting))
+        return call
 
     def confirm(self, run: Run) -> None:
-        """Let the waiting call of a group through, as the tree now uses it."""
+        """Note that the tree uses a group: its waiting call is needed now."""
         run.confirm()
-        if (future := self._waiting.pop(run, None)) is not None and not future.done():
-            self.in_flight += 1
-            future.set_result(False)
+        if self._waiting:
+            self.let_in()
 
     def let_in(self) -> None:
-        """Let speculative calls through for which there is room, then offer what is left to those who could use it."""
-        while self._waiting and self.idle > 0 and self.may_guess():
-            able = [run for run in self._waiting if _may_speculate(run)]
+        """Let calls through while there are slots, then offer what is left to those who could use it."""
+        while self._waiting and self.in_flight < self.slots:
+            guess = self.may_guess() and (self._hint is None or self._hint.idle_slots() > 0)
+            able = [waiting for waiting in self._waiting if self._is_able(waiting, guess=guess)]
             if not able:
                 break
-            first = min(able, key=lambda run: run.rank)
-            future = self._waiting.pop(first)
-            if not future.done():
+            first = min(able, key=lambda waiting: waiting.order)
+            self._waiting.remove(first)
+            if not first.turn.done():  # else it was called off
                 self._admit(first)
-                future.set_result(True)
-        if self.idle > 0:
-            self.on_idle()
+        self.on_turn()
 
-    async def _turn(self, run: Run) -> bool:
-        """Wait until the group's call may start; True when it starts as a guess, which is then counted already."""
-        if not self._waiting and self.idle > 0 and self.may_guess() and _may_speculate(run):
-            self._admit(run)
-            return True
-        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting[run] = future
+    def _is_able(self, waiting: _Waiting, *, guess: bool) -> bool:
+        return waiting.is_needed or (guess and waiting.may_be_lost)
+
+    def _queue(self, run: Run, *, early: bool = False) -> _Waiting:
+        waiting = _Waiting(run, early, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
         self.let_in()
-        try:
-            return await future
-        except asyncio.CancelledError:
-            if self._waiting.pop(run, None) is None and not future.cancelled():  # let in and called off in one breath
-                self.in_flight -= 1
-                self.speculative -= future.result()
-            raise
+        return waiting
 
-    def _admit(self, run: Run) -> None:
+    def _admit(self, waiting: _Waiting) -> None:
         self.in_flight += 1
-        self.speculative += 1
-        run.account.speculate()
-        run.calls += 1
-        if run.chain is not None:
-            run.chain.calls += 1
+        self.speculative += not waiting.is_needed
+        waiting.turn.set_result(not waiting.is_needed)
+        if not waiting.is_needed and not waiting.early:
+            waiting.run.guess()
 
-
-def _may_speculate(run: Run) -> bool:
-    return (run.reached or run.calls < LONG_GUESS) and run.account.allows_speculative_call()
+    def _leave(self, waiting: _Waiting) -> None:
+        """Give back the slot of a call which is over, or its place in the queue."""
+        if waiting in self._waiting:
+            self._waiting.remove(waiting)
+        elif waiting.turn.done() and not waiting.turn.cancelled():
+            self.in_flight -= 1
+            self.speculative -= waiting.turn.result()
+        self.let_in()

@@ -15,10 +15,11 @@ T = TypeVar("T")
 class EarlyCall(Generic[T]):
     """A call of a group whose answer it may not need. It is counted as pending until it is taken or dropped.
 
-    ended: called when its slot is free again.
+    sent: whether it was made, so that it is lost when it is dropped. ended: called when it is over, also before its turn.
     """
 
     def __init__(self, run: Run, purse: Purse, answer: Awaitable[T], ended: Callable[[], None]) -> None:
+        self.sent = False
         self._run = run
         self._purse = purse
         self._task = asyncio.ensure_future(answer)
@@ -28,7 +29,10 @@ class EarlyCall(Generic[T]):
         run.account.speculate()
 
     async def take(self) -> T | None:
-        """Give the answer, which is needed; None where the call failed: it is then to be made in earnest."""
+        """Give the answer, which is needed; None where it failed or has not had its turn: it is then to be asked in earnest."""
+        if not self.sent:
+            self.drop()
+            return None
         try:
             answer = await self._task
         except Exception:  # noqa: BLE001
@@ -51,8 +55,11 @@ class EarlyCall(Generic[T]):
 
     def _lose(self) -> None:
         self._decided()
-        self._run.account.waste(1)
-        self._purse.wasted += 1
+        if self.sent:
+            self._run.account.waste(1)
+        else:
+            self._run.account.withdraw(1)
+        self._purse.wasted += self.sent
 
     def _decided(self) -> None:
         self._purse.undecided -= 1

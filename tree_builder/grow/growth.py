@@ -108,6 +108,7 @@ class Growth:
 
     def _open(self, source: AsyncIterable[Arriving] | Iterable[Tree]) -> None:
         self._budgeting.join(self._speculation)
+        self._ground.on_news = self._speculation.news
         if isinstance(source, AsyncIterable):
             self._spawn(self._feed.take(source))
         else:
@@ -116,7 +117,7 @@ class Growth:
                 return
         if self._account.ahead and self._budgeting.share > 0 and self._plan.asks_for_boundaries:
             self._speculation.enabled = True
-            self._ground.on_news = self._feed.on_arrival = self._speculation.news
+            self._feed.on_arrival = self._speculation.news
             if self._feed.closed:
                 self._spawn(self._compare())
 

@@ -105,6 +105,11 @@ class Level:
         """Say whether a group was begun there."""
         return position in self._runs
 
+    def progress(self, position: int) -> int:
+        """Give the item which the group begun at `position` asks about while its extent is not known; else `position`."""
+        run = self._runs.get(position)
+        return position if run is None or run.next.done() else run.upto
+
     def reach(self, position: int) -> None:
         """Note that a group ended before `position`."""
         run = self._runs.get(position)

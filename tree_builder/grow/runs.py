@@ -20,8 +20,8 @@ class Run:
     """One group in the making. Its extent is known before its node: the chain goes on while the summary is written.
 
     confirmed: the tree uses it. reached: another group ended where it begins, so that very likely the tree uses it.
-    rank: orders the speculative calls which wait for a slot; the least goes first.
-    calls: how many it made before it was confirmed.
+    rank: orders the calls of one tree which wait for a slot; the least goes first.
+    calls: how many it made before it was confirmed. upto: the item which it asks about.
     """
 
     def __init__(self, start: int, level: int, account: Account, chain: Chain | None) -> None:
@@ -29,12 +29,14 @@ class Run:
         self.start = start
         self.account = account
         self.chain = chain
+        self.level = level
         self.rank = (-level, start)
         self.next: asyncio.Future[int] = loop.create_future()
         self.item: asyncio.Future[Item] = loop.create_future()
         self.wanted: asyncio.Future[None] = loop.create_future()
         self.task: asyncio.Task[None] | None = None
         self.n_items = 0
+        self.upto = start
         self.calls = 0
         self.confirmed = False
         self.reached = False
@@ -49,6 +51,13 @@ class Run:
     def reach(self) -> None:
         self.reached = True
         self.want()
+
+    def guess(self) -> None:
+        """Count a call which is made before it is known whether the tree uses this group."""
+        self.account.speculate()
+        self.calls += 1
+        if self.chain is not None:
+            self.chain.calls += 1
 
     def want(self) -> None:
         """Let the node be made, not only its extent be found."""
