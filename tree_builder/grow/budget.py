@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tree_builder.errors import LevelDidNotShrink
 
+LOST_BEFORE, DECIDED_BEFORE = 6, 20
+"""How many speculative calls are taken to have been lost, of how many, before any have shown it."""
 TYPICAL_CALLS = 1.2
 """Calls a merge, until a tree has shown its own rate. It lies between 1, one huge group, and 2, pairs only."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Speculative calls of all trees of a run: those of which it is not known yet whether they are used, those used, and those lost."""
+
+    pending: int = 0
+    won: int = 0
+    lost: int = 0
+
+    @property
+    def loss(self) -> float:
+        """The share which is lost, as far as it has shown."""
+        return (LOST_BEFORE + self.lost) / (DECIDED_BEFORE + self.won + self.lost)
 
 
 class Account:
@@ -25,7 +42,8 @@ class Account:
     urgency: how many questions the tree still takes, one after another, about: the tree with most goes first.
     """
 
-    def __init__(self, seen: Callable[[], int], *, ahead: bool = True) -> None:
+    def __init__(self, seen: Callable[[], int], tally: Tally | None = None, *, ahead: bool = True) -> None:
+        self._tally = tally or Tally()
         self._seen = seen
         self.ahead = ahead
         self.allowance: Callable[[], float] = lambda: 0.0
@@ -65,20 +83,26 @@ class Account:
     def speculate(self) -> None:
         """Count a call which the tree may use."""
         self.pending += 1
+        self._tally.pending += 1
 
     def confirm(self, calls: int) -> None:
         """Count pending calls as used."""
         self.pending -= calls
+        self._tally.pending -= calls
+        self._tally.won += calls
         self._use(calls)
 
     def waste(self, calls: int) -> None:
         """Count pending calls as lost."""
         self.pending -= calls
+        self._tally.pending -= calls
+        self._tally.lost += calls
         self.wasted += calls
 
     def withdraw(self, calls: int) -> None:
         """Forget pending calls which were never made."""
         self.pending -= calls
+        self._tally.pending -= calls
 
     def allows_speculative_call(self, calls: int = 1) -> bool:
         """Say whether so many more calls would break no bound if all were lost."""

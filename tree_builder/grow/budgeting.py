@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tree_builder.grow.budget import Account
+from tree_builder.grow.budget import Account, Tally
 from tree_builder.grow.desk import Desk
 from tree_builder.grow.purses import Purse, Purses
 
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from tree_builder.grow.chains import Speculation
     from tree_builder.grow.runs import Run
 
-MANY_SHARE = 0.019
-"""Extra calls allowed, as a share of all, where documents grow side by side and slots are seldom idle."""
+MANY_SHARE = 0.018
+"""Extra calls allowed, as a share of all, where documents grow side by side and slots are seldom idle: at most a fiftieth is lost,
+with what is in flight when the last of them are spent."""
 CAUTION, CAUTION_MANY = 0.75, 0.65
 """The part of what may be wasted which is planned for documents, as chains may waste more than those before. Where documents
 grow side by side, directories and the root need the rest: everything waits for them in the end."""
@@ -21,8 +22,9 @@ MANY_ALLOWANCE = 1.5
 """How often a long document among many may have what it could waste alone: its chains have far to go until they are confirmed."""
 ABOVE_SHARE = 0.35
 """Of what may be wasted, the part kept for the levels above and for directories, for which everything waits in the end."""
-EARLY_LOST, CAUTION_EARLY = 0.5, 0.8
-"""Share of the questions asked before their turn which is lost, about; the part of what may be wasted which they may use up."""
+EARLY_LOST, EARLY_SHARE, CAUTION_EARLY = 0.5, 0.25, 0.8
+"""Share of the questions asked before their turn which is lost, about; the part of what may be wasted which is theirs, so that
+enough is left for chains; the part up to which all together may have been used when one more is asked."""
 EARLY_IDLE, EARLY_IDLE_MANY = 0.5, 0.7
 """Share of the slots which must be idle for them: chains gain more by the same waste."""
 LONG = 14
@@ -49,6 +51,7 @@ class Budgeting:
         self.desk = desk
         self.share = share
         self.purses = Purses(many=many)
+        self.tally = Tally()
         self.growths: list[Speculation] = []
         self.documents: list[Speculation] = []
         self.restless: dict[Speculation, None] = {}  # by when they told of news
@@ -120,12 +123,14 @@ class Budgeting:
         if not idle and not (long and run.account.urgency >= self._urgent):
             return None
         purses = self.purses
-        planned = purses.base.planned + purses.above.planned + purses.early.wasted + EARLY_LOST * purses.early.undecided
-        return purses.early if planned + 1 <= CAUTION_EARLY * self.allowed else None
+        own = purses.early.wasted + EARLY_LOST * purses.early.undecided
+        planned = purses.base.planned + purses.above.planned + own
+        affords = planned + 1 <= CAUTION_EARLY * self.allowed and own + 1 <= EARLY_SHARE * self.allowed
+        return purses.early if affords else None
 
     def keeps(self) -> bool:
-        """Say whether no more was wasted so far than is allowed."""
-        return self.wasted <= self.allowed
+        """Say whether no more was wasted so far than is allowed, nor will be by what is pending."""
+        return self.wasted + self.tally.loss * self.tally.pending <= self.allowed
 
     def allowance(self, account: Account, *, is_document: bool) -> float:
         """Give the calls which one tree may waste at most.

@@ -162,12 +162,9 @@ class Speculation:
             reached = level.progress(position)
             first = bisect_right(places, reached)
             last = bisect_left(places, chains[at].start) if at < len(chains) else len(places)
-            if level.number == 0 and reached - position >= LONG:
-                yield Room(
-                    last - first, first + reached - position, last, at
-                )  # it goes on about as long as it did so far
-            else:
-                yield Room(last - first, first, last, at)
+            age = reached - position if level.number == 0 else 0
+            likely_end = first + age if age >= LONG else first  # a long group goes on about as long as it did so far
+            yield Room(last - first, likely_end, last, at)
             if at < len(chains):
                 position = max(position, chains[at].position)
 
@@ -187,33 +184,25 @@ class Speculation:
 
     def _gap(self, level: Level, places: Sequence[int], spacing: int) -> tuple[int, int] | None:
         """Find a place far from what other chains do: its position, and the index of the new chain among them."""
+        rooms = self._rooms(level, places)
         if level.number == 0 and self.is_document and self._budgeting.many:
-            return self._halving(level, places, spacing)
-        chains = self._chains[level.number]
-        reached = level.settled
-        for at in range(len(chains) + 1):
-            ends = chains[at].start if at < len(chains) else None
-            first = bisect_right(places, reached)
-            last = len(places) if ends is None else bisect_left(places, ends)
-            room = last - first
-            if room > spacing if ends is None else room >= 2 * spacing:
-                between = places[first + spacing // 2 : min(last, first + spacing * 3 // 2 + 1)]
-                free = [p for p in between if not level.has(p) and (level.number or self._feed.known(p) is not None)]
-                if free:
-                    return max(free, key=self._differences.at), at
-            if at < len(chains):
-                reached = max(reached, chains[at].position)
+            widest = max(rooms)  # halved: so few chains bring the end of a document nearest
+            middle, reach = (widest.first + widest.last) // 2, max(2, int(AROUND * spacing))
+            wide = widest.last - widest.first >= ROOM * spacing
+            return self._start(level, places, widest, middle - reach, middle + reach) if wide else None
+        for room in rooms:
+            is_last = room.at == len(self._chains[level.number])
+            if room.size > spacing if is_last else room.size >= 2 * spacing:
+                begin = room.first + spacing // 2
+                if (found := self._start(level, places, room, begin, begin + spacing)) is not None:
+                    return found
         return None
 
-    def _halving(self, level: Level, places: Sequence[int], spacing: int) -> tuple[int, int] | None:
-        """Find a place about the middle of the widest room. So few chains bring the end of a document nearest."""
-        _, first, last, at = max(self._rooms(level, places))
-        if last - first < ROOM * spacing:
-            return None
-        middle, reach = (first + last) // 2, max(2, int(AROUND * spacing))
-        around = places[max(first, middle - reach) : min(last, middle + reach + 1)]
-        free = [p for p in around if not level.has(p) and self._feed.known(p) is not None]
-        return (max(free, key=self._differences.at), at) if free else None
+    def _start(self, level: Level, places: Sequence[int], room: Room, first: int, last: int) -> tuple[int, int] | None:
+        """Find the best place of a room, its index from first to last: where what follows differs most."""
+        between = places[max(room.first, first) : min(room.last, last + 1)]
+        free = [p for p in between if not level.has(p) and (level.number or self._feed.known(p) is not None)]
+        return (max(free, key=self._differences.at), room.at) if free else None
 
     def _launch(self, level: Level, at: int, chain: Chain) -> None:
         chains = self._chains[level.number]

@@ -30,7 +30,7 @@ class Growth:
         self._plan = plan
         self._budgeting = budgeting
         self._top = top
-        self._account = Account(lambda: self._feed.seen, ahead=ahead)
+        self._account = Account(lambda: self._feed.seen, budgeting.tally, ahead=ahead)
         self._ground = Ground(plan, self._account, top)
         self._differences = Differences(self._feed)
         is_document = top is not None and top.node_type is NodeType.DOC_TOP
