@@ -57,7 +57,7 @@ def reading_and_storing(place: Path) -> list[Row]:
     ratio, plain_ratio = (pdfium_s + copy_s) / ours_s, (plain_s + copy_s) / ours_s
     return [
         Row(
-            "read, cut and store without models, speed against the limits",
+            "read, cut and store without models, speed against pypdfium2 in as many processes and COPY",
             f"{ratio:.2f}",
             "at least 0.7",
             ratio >= 0.7,
@@ -67,7 +67,9 @@ def reading_and_storing(place: Path) -> list[Row]:
         Row(
             "the same against pypdfium2 in a plain loop, one process, and COPY",
             f"{plain_ratio:.2f}",
-            beside=f"pypdfium2 in one process {plain_s:.2f} s",
+            "at least 0.7",
+            plain_ratio >= 0.7,
+            f"pypdfium2 in one process {plain_s:.2f} s",
         ),
     ]
 

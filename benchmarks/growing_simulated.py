@@ -44,7 +44,7 @@ class Simulated:
     """A language model which answers as the simulated service does, after as long, on the loop's clock."""
 
     name = "simulated"
-    prompt_size = 64_000
+    prompt_size = 10**9  # the plain way knows no limit either
 
     def __init__(self, *, waits: bool = True) -> None:
         self._waits = waits

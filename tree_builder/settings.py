@@ -75,7 +75,7 @@ class Settings:
     boundaries: Boundaries | None = _setting(
         None, "each, window or embedding; default: each (openai), embedding (local)"
     )
-    window_size: int = _setting(10, "items shown at once by boundaries = window")
+    window_size: int = _setting(12, "items shown at once by boundaries = window")
     summary_scope: Scope = _setting("group", "group: the summary covers its whole group; pair: the first two items")
     summary_chars: int = _setting(900, "length of a summary, about, in characters")
     max_group_items: int | None = _setting(
