@@ -222,7 +222,7 @@ async def measure(bench: Bench) -> list[Row]:
 
     _say("window")
     run = await bench.ours(settings(boundaries="window"), lambda g: g.grow_document(chunks), scale=1.0)
-    window, _ = await bench.plain(lambda plain: plain.tree(timed(chunks)), run.memo, window=10)
+    window, _ = await bench.plain(lambda plain: plain.tree(timed(chunks)), run.memo, window=Settings().window_size)
     rows += rows_of("the same, window", run, window, 32, speed=25, extra=None, against_s=plain_s(each))
     calls = run.calls / CHUNKS
     rows.append(Row("the same, window: calls a chunk", f"{calls:.2f}", "0.45", calls <= 0.45, f"{window.calls} plain"))

@@ -115,7 +115,7 @@ def main() -> list[Row]:
     )
     _notes.append(_curve())
 
-    window = reference(lambda plain: plain.tree(timed(chunks)), window=10)
+    window = reference(lambda plain: plain.tree(timed(chunks)), window=Settings().window_size)
     run = ours(settings(boundaries="window"), lambda g: g.grow_document(chunks))
     rows += rows_of("the same, window", run, window, 32, speed=25, extra=None, against_s=each.total_s)
     calls = run.calls / CHUNKS
