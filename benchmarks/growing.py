@@ -142,10 +142,10 @@ async def client_alone_ms(url: str, n: int = 1000) -> float:
         return 1000 * (time.process_time() - cpu) / n
 
 
-def library() -> list[list[Tree]]:
-    sizes = made_up.sizes(DOCUMENTS, CORPUS_CHUNKS, seed=1)
+def library(seed: int = 1) -> list[list[Tree]]:
+    sizes = made_up.sizes(DOCUMENTS, CORPUS_CHUNKS, seed=seed)
     per = DOCUMENTS // DIRECTORIES
-    return [made_up.document(n, seed=100 + i, shelf=i // per, doc_path=f"{i}") for i, n in enumerate(sizes)]
+    return [made_up.document(n, seed=100 * seed + i, shelf=i // per, doc_path=f"{i}") for i, n in enumerate(sizes)]
 
 
 async def grow_library(grower: Grower, documents: Sequence[Sequence[Tree]]) -> Tree:
